@@ -1,0 +1,32 @@
+"""Why a wire ended, as a value: transports make it, the machine reads it, crash reports print it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class EndKind(Enum):
+    """The ways in which a wire can end."""
+
+    EOF = "eof"  # the peer closed its side
+    EXIT = "exit"  # the server process ended
+    BROKEN = "broken"  # a read or write failed (EPIPE, reset)
+    OVERSIZED = "oversized"  # a frame above the limit; its end cannot be trusted
+    REFUSED = "refused"  # it could not be opened; trying again may help
+    IMPOSSIBLE = "impossible"  # it could not be opened, and trying again will not help (no such command)
+    CLOSED = "closed"  # we closed it ourselves
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why a wire ended. ``reason`` is one plain line; ``unsent`` holds the tokens of frames that were not
+    completely written, so that the server cannot have acted on them."""
+
+    kind: EndKind
+    reason: str
+    exit_code: int | None = None
+    signal: int | None = None
+    pid: int | None = None
+    stderr_tail: tuple[str, ...] = ()
+    unsent: frozenset[int] = field(default_factory=frozenset)
