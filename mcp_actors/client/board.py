@@ -1,0 +1,63 @@
+"""What a connection publishes about itself. One thread writes, any thread reads."""
+
+from __future__ import annotations
+
+import time
+
+from mcp_actors.protocol.agreement import Agreement
+from mcp_actors.protocol.endings import Ending
+from mcp_actors.protocol.outcomes import Cause
+from mcp_actors.protocol.states import State
+from mcp_actors.telemetry.crash_report import FrameLog, Restart
+
+_RESTARTS_KEPT = 16
+
+
+class Board:
+    """Written by the Connection actor's thread alone; it outlives that actor, so a restart loses no history."""
+
+    def __init__(self) -> None:
+        self.state = State.STARTING
+        self.agreement: Agreement | None = None
+        self.cause: Cause | None = None
+        self.ever_ready = False
+        self.parked = False
+        self.attempts = 0
+        self.retry_at: float | None = None
+        self.opened_at: float | None = None
+        self.ended_after: float | None = None
+        self.last_ending: Ending | None = None
+        self.losses: tuple[Restart, ...] = ()
+        self.wires = 0
+        self.times_ready = 0
+        self.unknown_responses = 0
+        self.late_responses = 0
+        self.violations = 0
+        self.unheard = 0
+        self.frames = FrameLog()
+
+    @property
+    def retry_after(self) -> float | None:
+        """Seconds until the next try, or None if none is planned."""
+        return None if self.retry_at is None else max(0.0, self.retry_at - time.monotonic())
+
+    @property
+    def uptime(self) -> float | None:
+        """Seconds the present wire has been open, or the last one was."""
+        return self.ended_after if self.opened_at is None else time.monotonic() - self.opened_at
+
+    def opened(self) -> None:
+        """A wire is open."""
+        self.wires += 1
+        self.opened_at = time.monotonic()
+        self.frames = FrameLog()
+
+    def ended(self, ending: Ending) -> None:
+        """A wire ended, of whatever generation."""
+        self.ended_after = self.uptime
+        self.opened_at = None
+        self.last_ending = ending
+
+    def lost(self, reason: str) -> None:
+        """A connection that was ready is not any more, or a start failed."""
+        self.losses = (*self.losses[-_RESTARTS_KEPT + 1 :], Restart(time.time(), reason))

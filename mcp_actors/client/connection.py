@@ -1,0 +1,277 @@
+"""The Connection actor: the machine's shell. It carries out actions and decides nothing."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final
+
+from mcp_actors.client.failures import describe
+from mcp_actors.client.futures import FutureCaller
+from mcp_actors.client.spans import Spans
+from mcp_actors.client.wiring import Wiring
+from mcp_actors.protocol import actions as A
+from mcp_actors.protocol import events as E
+from mcp_actors.protocol import jsonrpc
+from mcp_actors.protocol.backlog import Backlog
+from mcp_actors.protocol.connection import ConnectionMachine
+from mcp_actors.protocol.endings import Ending, EndKind
+from mcp_actors.protocol.outcomes import CallOutcome, Lost, Stopped
+from mcp_actors.protocol.states import State
+from mcp_actors.runtime.actor import Actor
+from mcp_actors.runtime.lane import Lane
+from mcp_actors.runtime.mailbox import TimerFired
+from mcp_actors.runtime.ref import Crashed, Reason, Ref
+from mcp_actors.runtime.tasks import Done, Finished, Run
+from mcp_actors.telemetry import events as T
+from mcp_actors.telemetry.logs import logger_for
+from mcp_actors.transports.actor import Close, Flush, Open
+from mcp_actors.transports.contract import SendVerdict
+
+_GONE: Final = Ending(EndKind.BROKEN, "the connection closed before the request was written")
+
+
+class ConnectionActor(Actor):
+    """Everything in here runs on this actor's thread, except `undelivered`."""
+
+    def __init__(self, wiring: Wiring, *, transport: Ref, pool: Ref, **actor: Any) -> None:
+        super().__init__(**actor)
+        self._wiring = wiring
+        self._board = wiring.board
+        self._bus = wiring.bus
+        self._links = wiring.links
+        self._transport = transport
+        self._pool = pool
+        self._log = logger_for(wiring.name)
+        self._spans = Spans(wiring.bus, wiring.name)
+        self._followups: deque[E.Event] = deque()
+        self._scans: dict[tuple[int, int], bytes] = {}
+        self.backlog = Backlog(drop=not wiring.policy.block)
+        self.lane = Lane(pool, self.backlog, wiring.handlers.hear, self._eased, f"{wiring.name} handlers")
+        self.machine = ConnectionMachine(
+            wiring.policy,
+            ids=wiring.ids,
+            wires=wiring.wires,
+            random=wiring.random,
+            ever_ready=wiring.board.ever_ready,
+        )
+        self._perform: dict[type, Callable[[Any], None]] = {
+            A.Open: self._open,
+            A.CloseWire: self._close_wire,
+            A.Permit: self._permit,
+            A.Send: self._send,
+            A.Reply: self._reply,
+            A.Progress: self._progress,
+            A.Dispatch: self._dispatch,
+            A.Scan: self._scan,
+            A.SetTimer: self._set_timer,
+            A.CancelTimer: self._cancel_timer,
+            A.Agreed: self._agreed,
+            A.Relisted: self._relisted,
+            A.Transition: self._transition,
+            A.Violation: self._violation,
+            A.Unmatched: self._unmatched,
+            A.Halt: self._halt,
+        }
+
+    def init(self) -> None:
+        # A new incarnation never inherits a half-read stream: the transport closes the old wire first.
+        self.handle(E.Begun())
+
+    def handle(self, message: Any) -> object:
+        event = self._event(message)
+        perform = self._perform
+        for action in self.machine.handle(event):
+            perform[type(action)](action)
+        while self._followups:
+            for action in self.machine.handle(self._followups.popleft()):
+                perform[type(action)](action)
+        return None
+
+    def terminate(self, reason: Reason) -> None:
+        """Whoever still waits gets an answer, also when a bug ended this actor."""
+        self.lane.close()
+        for caller in self.machine.callers():
+            caller.set(self._farewell(reason, "unknown"))  # type: ignore[attr-defined]  # our callers are slots
+
+    def undelivered(self, message: Any) -> None:
+        """A request that came too late was certainly not sent. Any thread."""
+        if isinstance(message, E.Called | E.Awaited):
+            message.caller.set(self._farewell(self.ref.reason, "not_sent"))  # type: ignore[attr-defined]
+
+    def _farewell(self, reason: Reason | None, outcome: Any) -> CallOutcome:
+        if self._wiring.closing:
+            return Stopped()
+        why = f": {type(reason.error).__name__}: {reason.error}" if isinstance(reason, Crashed) else ""
+        return Lost(Ending(EndKind.BROKEN, f"the connection was restarted{why}"), outcome)
+
+    def _event(self, message: Any) -> E.Event:
+        """What the machine calls this message; what is published about the wire is published on the way."""
+        kind = type(message)
+        if kind is E.FramesArrived:
+            self._arrived(message)
+        elif kind is TimerFired:
+            return message.key  # type: ignore[no-any-return]  # every key we set is a timer event
+        elif kind is Finished:
+            return self._scanned(message)
+        elif kind is E.Opened:
+            self._board.opened()
+        elif kind is E.Closed:
+            self._board.ended(message.ending)
+        return message  # type: ignore[no-any-return]  # the rest are the machine's own events
+
+    def _arrived(self, event: E.FramesArrived) -> None:
+        frames = self._board.frames
+        # The log keeps the last few; the others of a full delivery would only push each other out.
+        for frame in event.frames[-5:]:
+            frames.received(frame)
+        if self._bus.active:
+            size = sum(map(len, event.frames))
+            self._bus.emit(T.TransportIo(self._wiring.name, "in", len(event.frames), size))
+
+    # The wire.
+
+    def _open(self, action: A.Open) -> None:
+        options = self._wiring.options
+        self._transport.tell(Open(action.wire, self.ref, options.window, options.frames_per_permit))
+
+    def _close_wire(self, action: A.CloseWire) -> None:
+        self._transport.tell(Close(action.wire))
+
+    def _permit(self, action: A.Permit) -> None:
+        link = self._links.of(self.machine.wire)
+        if link is not None:
+            link.permits.grant(action.n)
+
+    def _send(self, action: A.Send) -> None:
+        frame, token = action.frame, action.token
+        if self._bus.active:
+            self._announce(frame, token)
+        link = self._links.of(self.machine.wire)
+        verdict = SendVerdict.CLOSED if link is None else link.send(frame, token)
+        if verdict is SendVerdict.SENT:
+            self._board.frames.sent(frame)
+        elif verdict is SendVerdict.QUEUED:
+            self._board.frames.sent(frame)
+            assert link is not None
+            self._transport.tell(Flush(link.wire))
+        elif token is not None:
+            busy = verdict is SendVerdict.BUSY
+            self._followups.append(E.SendRefused(token, frame) if busy else E.SendFailed(token, _GONE))
+
+    def _announce(self, frame: bytes, token: int | None) -> None:
+        self._bus.emit(T.TransportIo(self._wiring.name, "out", 1, len(frame)))
+        flight = self.machine.conversation.pending.get(token)
+        if flight is not None and flight.attempts == 1:
+            self._spans.begin(flight)
+
+    # The callers.
+
+    def _reply(self, action: A.Reply) -> None:
+        self._spans.end(action.caller, action.outcome)
+        action.caller.set(action.outcome)  # type: ignore[attr-defined]  # our callers are slots
+
+    def _progress(self, action: A.Progress) -> None:
+        caller: Any = action.caller
+        if isinstance(caller, FutureCaller):
+            self._offer((caller.directed(action.params),))
+        else:
+            caller.offer(action.params)
+
+    # The handlers.
+
+    def _dispatch(self, action: A.Dispatch) -> None:
+        if self._bus.active:
+            for notification in action.notifications:
+                self._bus.emit(T.NotificationReceived(self._wiring.name, notification.method))
+        if self._wiring.handlers:
+            self._offer(action.notifications)
+        else:
+            self._board.unheard += len(action.notifications)
+
+    def _offer(self, notifications: tuple[jsonrpc.Notification, ...]) -> None:
+        dropped, merged = self.backlog.dropped, self.backlog.merged
+        if self.lane.offer(notifications):
+            self._followups.append(E.LaneFilled())
+        if self.backlog.dropped > dropped:
+            self._warn_of_drops(self.backlog.dropped - dropped, self.backlog.merged - merged, dropped == 0)
+
+    def _warn_of_drops(self, dropped: int, merged: int, first: bool) -> None:
+        level = logging.WARNING if first else logging.DEBUG
+        self._log.log(level, "! handlers do not keep up: %d notifications dropped", dropped)
+        if self._bus.active:
+            self._bus.emit(T.NotificationsDropped(self._wiring.name, dropped, merged))
+
+    def _eased(self) -> None:
+        """On a worker's thread."""
+        self.ref.tell(E.LaneEased())
+
+    # Large frames.
+
+    def _scan(self, action: A.Scan) -> None:
+        key = (action.wire, action.place)
+        self._scans[key] = frame = action.frame
+        if not self._pool.tell(Run(key, lambda: jsonrpc.scan(frame), self.ref)):
+            self._followups.append(E.Scanned(*key, jsonrpc.scan(self._scans.pop(key))))
+
+    def _scanned(self, finished: Finished) -> E.Event:
+        key: Any = finished.task_id
+        frame = self._scans.pop(key)
+        outcome = finished.outcome
+        # A pool that is full or stopping has not scanned it; the frame is not lost for that.
+        message: Any = outcome.value if isinstance(outcome, Done) else jsonrpc.scan(frame)
+        return E.Scanned(*key, message)
+
+    # Timers and news.
+
+    def _set_timer(self, action: A.SetTimer) -> None:
+        self.set_timer(action.event, action.seconds)
+
+    def _cancel_timer(self, action: A.CancelTimer) -> None:
+        self.cancel_timer(action.event)
+
+    def _agreed(self, action: A.Agreed) -> None:
+        self._board.agreement = action.agreement
+
+    def _relisted(self, action: A.Relisted) -> None:
+        self._wiring.relisted(action.method, action.result)
+
+    def _transition(self, action: A.Transition) -> None:
+        board, attempts = self._board, self.machine.attempts
+        reason = describe(action.cause)
+        board.cause = action.cause
+        board.parked = attempts.parked
+        board.attempts = attempts.failed_starts
+        board.retry_at = None if action.delay is None else time.monotonic() + action.delay
+        if action.after is State.READY:
+            board.ever_ready = True
+            board.times_ready += 1
+        elif action.after is State.BACKOFF:
+            board.lost(reason)
+        # Last, because whoever sees the new state may look at the rest.
+        board.state = action.after
+        level = logging.WARNING if action.after is State.BACKOFF else logging.DEBUG
+        self._log.log(level, "= %s -> %s %s", action.before.value, action.after.value, reason)
+        if self._bus.active:
+            news = (action.before.value, action.after.value, reason)
+            self._bus.emit(T.ConnectionTransition(self._wiring.name, *news))
+
+    def _violation(self, action: A.Violation) -> None:
+        self._board.violations += 1
+        self._log.debug("! %s: %s", action.kind, action.detail)
+        if self._bus.active:
+            self._bus.emit(T.ProtocolViolation(self._wiring.name, action.kind, action.detail))
+
+    def _unmatched(self, action: A.Unmatched) -> None:
+        if action.late:
+            self._board.late_responses += 1
+        else:
+            self._board.unknown_responses += 1
+        self._log.debug("! nobody waits for answer %r", action.id)
+        if self._bus.active:
+            self._bus.emit(T.UnknownResponse(self._wiring.name, action.id, action.late))
+
+    def _halt(self, _action: A.Halt) -> None:
+        self._wiring.halted.set(None)

@@ -1,0 +1,176 @@
+"""From outcomes, which are values, to errors, which are raised: the one place where that happens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from msgspec import Raw
+
+from mcp_actors import errors
+from mcp_actors.protocol import codec, outcomes
+from mcp_actors.protocol.endings import Ending, EndKind
+from mcp_actors.telemetry.crash_report import CrashReport
+
+_TYPES: dict[type, str] = {
+    outcomes.Rejected: "jsonrpc",
+    outcomes.BadAnswer: "protocol",
+    outcomes.NoCommonVersion: "protocol",
+    outcomes.TimedOut: "timeout",
+    outcomes.NotReady: "state",
+    outcomes.Parked: "transport",
+    outcomes.Crowded: "backpressure",
+    outcomes.Withdrawn: "cancelled",
+    outcomes.Stopped: "shutdown",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What an error needs to know beside the outcome. ``what`` is the call, as a reader would name it."""
+
+    what: str
+    server: str
+    state: str
+    retry_after: float | None = None
+    crash_report: CrashReport | None = None
+
+
+def error_type(outcome: outcomes.CallOutcome | outcomes.WaitOutcome) -> str:
+    """The ``.type`` of the error that this outcome becomes."""
+    if isinstance(outcome, outcomes.Lost):
+        return "protocol" if outcome.ending.kind is EndKind.OVERSIZED else "transport"
+    return _TYPES[type(outcome)]
+
+
+def error_from(
+    outcome: outcomes.CallOutcome | outcomes.WaitOutcome | outcomes.NoCommonVersion, about: Circumstances
+) -> errors.McpError:
+    """A fresh error for an outcome that is not a success."""
+    match outcome:
+        case outcomes.Rejected(error):
+            return _remote(error, about)
+        case outcomes.BadAnswer(reason):
+            return errors.InvalidResponse(
+                f"{about.what} got an answer that breaks the protocol: {reason}",
+                crash_report=about.crash_report,
+            )
+        case outcomes.NoCommonVersion(ours, theirs):
+            return _no_common_version(ours, theirs, about)
+        case outcomes.TimedOut(seconds):
+            return errors.RequestTimeout(
+                f"no answer to {about.what} within {seconds:g} s (state: {about.state})",
+                details={"seconds": seconds, "state": about.state},
+                crash_report=about.crash_report,
+            )
+        case outcomes.Lost(ending, outcome_):
+            return _lost(ending, outcome_, about)
+        case outcomes.NotReady(state, cause):
+            return _unavailable(state, cause, about)
+        case outcomes.Parked(attempts, cause):
+            return _parked(attempts, cause, about)
+        case outcomes.Crowded(attempts):
+            return errors.Backpressure(
+                f"{about.what} was not sent: {about.server} did not read its input "
+                f"through {attempts} attempts",
+                details={"attempts": attempts},
+            )
+        case outcomes.Withdrawn(by, reason):
+            return errors.Cancelled(f"{about.what} was cancelled by the {by}{_because(reason)}")
+        case outcomes.Stopped():
+            return errors.ClientClosed(f"{about.what} ended because the client was closed")
+        case outcomes.Completed() | outcomes.Ready():
+            raise AssertionError(f"{outcome} is no failure")
+        case _:
+            assert_never(outcome)
+
+
+def describe(cause: outcomes.Cause | None) -> str:
+    """A cause in one plain line."""
+    match cause:
+        case None:
+            return ""
+        case Ending():
+            return cause.reason
+        case outcomes.Rejected(error):
+            code, message, _ = _read(error)
+            return f"the server refused the handshake: {message} ({code})"
+        case outcomes.BadAnswer(reason):
+            return reason
+        case outcomes.NoCommonVersion(ours, theirs):
+            return f"no common protocol version (ours: {_list(ours)}; theirs: {_list(theirs)})"
+        case outcomes.TimedOut(seconds):
+            return f"no handshake within {seconds:g} s"
+        case _:
+            assert_never(cause)
+
+
+def _remote(error: Raw, about: Circumstances) -> errors.McpError:
+    code, message, data = _read(error)
+    if code is None:
+        return errors.InvalidResponse(f"{about.what} got an error without a code: {message}")
+    return errors.RemoteError(f"{about.what} failed: {message} (code {code})", code=code, data=data)
+
+
+def _read(error: Raw) -> tuple[int | None, str, Any]:
+    try:
+        value = codec.decode(error)
+    except codec.DecodeFailed as failure:
+        return None, str(failure), None
+    if not isinstance(value, dict):
+        return None, "not an object", None
+    code, message = value.get("code"), value.get("message")
+    known = code if type(code) is int else None
+    return known, message if isinstance(message, str) else "no message", value.get("data")
+
+
+def _no_common_version(
+    ours: tuple[str, ...], theirs: tuple[str, ...], about: Circumstances
+) -> errors.UnsupportedVersion:
+    return errors.UnsupportedVersion(
+        f"{about.server} and this client share no protocol version "
+        f"(ours: {_list(ours)}; theirs: {_list(theirs)})",
+        details={"ours": list(ours), "theirs": list(theirs)},
+        crash_report=about.crash_report,
+    )
+
+
+def _lost(ending: Ending, outcome: errors.Outcome, about: Circumstances) -> errors.McpError:
+    if ending.kind is EndKind.OVERSIZED:
+        return errors.FrameTooLarge(f"{about.what} failed: {ending.reason}", crash_report=about.crash_report)
+    ran = "it was not sent" if outcome == "not_sent" else "it may or may not have run"
+    return errors.ConnectionLost(
+        f"{about.what} lost its connection: {ending.reason}; {ran}",
+        outcome=outcome,
+        crash_report=about.crash_report,
+    )
+
+
+def _unavailable(state: str, cause: outcomes.Cause | None, about: Circumstances) -> errors.Unavailable:
+    again = "" if about.retry_after is None else f"; next try in {about.retry_after:.1f} s"
+    return errors.Unavailable(
+        f"{about.what} was not sent: {about.server} is not ready (state: {state}){again}"
+        f"{_because(describe(cause))}",
+        state=state,
+        retry_after=about.retry_after,
+        crash_report=about.crash_report,
+    )
+
+
+def _parked(attempts: int, cause: outcomes.Cause | None, about: Circumstances) -> errors.McpError:
+    if isinstance(cause, outcomes.NoCommonVersion):
+        return error_from(cause, about)
+    tries = "" if attempts == 1 else f" in {attempts} attempts"
+    return errors.StartFailed(
+        f"{about.server} could not be started{tries}: {describe(cause) or 'no reason was given'}",
+        details={"attempts": attempts},
+        crash_report=about.crash_report,
+    )
+
+
+def _because(reason: str) -> str:
+    return f": {reason}" if reason else ""
+
+
+def _list(versions: tuple[str, ...]) -> str:
+    return ", ".join(versions) or "none"

@@ -1,0 +1,112 @@
+"""Who wants to hear what the server tells us, and the lane on which they hear it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
+
+from mcp_actors.protocol import codec, jsonrpc
+
+_PROGRESS: Final = "notifications/progress"
+
+
+class Notification(Struct, frozen=True):
+    """What the server told us. ``params`` is the decoded object, empty if there was none."""
+
+    method: str
+    params: dict[str, Any]
+
+
+class Progress(Struct, frozen=True):
+    """How far a request has come. ``total`` and ``message`` are the server's to give."""
+
+    progress: float
+    total: float | None = None
+    message: str | None = None
+    token: int | str | None = None
+
+    @classmethod
+    def of(cls, params: dict[str, Any]) -> Progress:
+        """From the params of a progress notification; what is not a number counts as 0."""
+        progress, total, message = params.get("progress"), params.get("total"), params.get("message")
+        return cls(
+            float(progress) if isinstance(progress, int | float) else 0.0,
+            float(total) if isinstance(total, int | float) else None,
+            message if isinstance(message, str) else None,
+            params.get("progressToken"),
+        )
+
+
+class DirectedProgress(jsonrpc.Notification, frozen=True, gc=False):
+    """Progress for the callback of one future, on its way through the lane."""
+
+    callback: Callable[[Progress], object]
+
+
+NotificationHandler: TypeAlias = Callable[[Notification], object]
+ProgressHandler: TypeAlias = Callable[[Progress], object]
+Detach: TypeAlias = Callable[[], None]
+
+
+class Handlers:
+    """Handlers by method, and those for everything. Attaching and detaching replace a tuple, so the lane, which
+    only reads, needs no lock; two threads that attach at once are kept apart by dict operations being atomic."""
+
+    def __init__(self) -> None:
+        self._handlers: dict[object, tuple[str | None, NotificationHandler]] = {}
+        self.failures = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._handlers)
+
+    def attach(self, handler: NotificationHandler, method: str | None) -> Detach:
+        """Call ``handler`` for each notification of ``method``, or for all. In the order of attaching."""
+        if not callable(handler):
+            raise TypeError(f"a notification handler must be callable, not {type(handler).__name__}")
+        key = object()
+        self._handlers[key] = (method, handler)
+
+        def detach() -> None:
+            self._handlers.pop(key, None)
+
+        return detach
+
+    def attach_progress(self, handler: ProgressHandler) -> Detach:
+        """Call ``handler`` with the progress of every request that asked for it."""
+        if not callable(handler):
+            raise TypeError(f"a progress handler must be callable, not {type(handler).__name__}")
+        return self.attach(lambda heard: handler(Progress.of(heard.params)), _PROGRESS)
+
+    def hear(self, message: jsonrpc.Notification) -> None:
+        """Decode one notification and run its handlers. On the lane, one notification at a time."""
+        if isinstance(message, DirectedProgress):
+            message.callback(Progress.of(decoded(message)))
+            return
+        wanted = [
+            handler for method, handler in list(self._handlers.values()) if method in (None, message.method)
+        ]
+        if not wanted:
+            return
+        heard = Notification(message.method, decoded(message))
+        failure: BaseException | None = None
+        for handler in wanted:
+            try:
+                handler(heard)
+            except BaseException as error:  # noqa: BLE001 - the lane logs it; the other handlers still hear
+                self.failures += 1
+                failure = error
+        if failure is not None:
+            raise failure
+
+
+def decoded(message: jsonrpc.Notification) -> dict[str, Any]:
+    """The params of a notification as an object; one that is no object is empty."""
+    if message.params is None:
+        return {}
+    try:
+        params = codec.decode(message.params)
+    except codec.DecodeFailed:
+        return {}
+    return params if isinstance(params, dict) else {}

@@ -1,0 +1,94 @@
+"""What a client can be told, checked once at the border."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any, Literal
+
+from mcp_actors.protocol.backoff import Backoff
+from mcp_actors.protocol.envelope import Identity
+from mcp_actors.protocol.handshake import candidates
+from mcp_actors.protocol.policy import Policy
+
+#: Why the tombstones outlive timeout, handshake and backoff by a little: timers are not exact.
+_TOMBSTONE_MARGIN = 5.0
+#: The shutdown ladder takes 6 s at worst; closing may take that long and a little more.
+LADDER_SECONDS = (2.0, 2.0, 2.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientOptions:
+    """Durations are seconds, sizes bytes."""
+
+    request_timeout: float = 30.0
+    init_timeout: float = 10.0
+    backoff_min: float = 1.0
+    backoff_max: float = 30.0
+    backoff_jitter: float = 0.2
+    max_frame_bytes: int = 16 * 1024 * 1024
+    max_in_flight: int = 1024
+    window: int = 1
+    frames_per_permit: int | None = None
+    max_failed_starts: int = 3
+    protocol: str = "auto"
+    client_info: Mapping[str, Any] | None = None
+    notification_overflow: Literal["drop_oldest", "block"] = "drop_oldest"
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        for option in ("request_timeout", "init_timeout", "backoff_min", "backoff_max"):
+            check_seconds(option, getattr(self, option))
+        for option in ("max_frame_bytes", "max_in_flight", "window", "max_failed_starts"):
+            _check_count(option, getattr(self, option))
+        if self.frames_per_permit is not None:
+            _check_count("frames_per_permit", self.frames_per_permit)
+        if self.backoff_min > self.backoff_max:
+            raise ValueError(f"backoff_min ({self.backoff_min}) is above backoff_max ({self.backoff_max})")
+        if not 0 <= self.backoff_jitter < 1:
+            raise ValueError(f"backoff_jitter must be at least 0 and below 1, not {self.backoff_jitter}")
+        if self.notification_overflow not in ("drop_oldest", "block"):
+            raise ValueError(
+                f'notification_overflow must be "drop_oldest" or "block", not {self.notification_overflow!r}'
+            )
+        candidates(self.protocol)
+
+    def policy(self) -> Policy:
+        """The part of the options that the machine goes by."""
+        return Policy(
+            identity=Identity(dict(self.client_info or _own_info()), {}),
+            protocol=self.protocol,
+            init_timeout=self.init_timeout,
+            backoff=Backoff(self.backoff_min, self.backoff_max, self.backoff_jitter),
+            max_failed_starts=self.max_failed_starts,
+            tombstone_ttl=self.request_timeout + self.init_timeout + self.backoff_max + _TOMBSTONE_MARGIN,
+            window=self.window,
+            max_held_bytes=self.max_frame_bytes,
+            block=self.notification_overflow == "block",
+            drain=sum(LADDER_SECONDS) + 1.0,
+        )
+
+
+def check_seconds(option: str, value: object) -> float:
+    """A positive, finite number of seconds, or the error that says what is wrong."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{option} must be a number of seconds, not {type(value).__name__}")
+    if not 0 < value < float("inf"):
+        raise ValueError(f"{option} must be a positive number of seconds, not {value}")
+    return float(value)
+
+
+def _check_count(option: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{option} must be an integer, not {type(value).__name__}")
+    if value < 1:
+        raise ValueError(f"{option} must be at least 1, not {value}")
+
+
+def _own_info() -> dict[str, Any]:
+    try:
+        version = metadata.version("mcp-actors")
+    except metadata.PackageNotFoundError:
+        version = "0"
+    return {"name": "mcp-actors", "version": version}

@@ -1,0 +1,49 @@
+"""How often a server was tried, and whether to try again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mcp_actors.protocol.endings import Ending, EndKind
+from mcp_actors.protocol.outcomes import Cause
+from mcp_actors.protocol.policy import Policy
+
+
+class Attempts:
+    """A server that was ready once is tried for ever; one that never was, a few times, and then parked."""
+
+    def __init__(self, policy: Policy, random: Callable[[], float], *, ever_ready: bool) -> None:
+        self._policy = policy
+        self._random = random
+        self._row = 0
+        self.ever_ready = ever_ready
+        self.failed_starts = 0
+        self.parked = False
+
+    def failed(self, cause: Cause) -> None:
+        """One more try that came to nothing, or a loss."""
+        if self.ever_ready:
+            return
+        self.failed_starts += 1
+        hopeless = isinstance(cause, Ending) and cause.kind is EndKind.IMPOSSIBLE
+        self.parked = hopeless or self.failed_starts >= self._policy.max_failed_starts
+
+    def next_delay(self) -> float:
+        """Seconds until the next try: longer each time, until the connection has stayed up for a while."""
+        delay = self._policy.backoff.delay(self._row, self._random)
+        self._row += 1
+        return delay
+
+    def succeeded(self) -> None:
+        """The connection is ready. That alone does not prove it healthy: the delays stay long."""
+        self.ever_ready = True
+        self.failed_starts = 0
+
+    def prospered(self) -> None:
+        """The connection stayed ready long enough."""
+        self._row = 0
+
+    def unpark(self) -> None:
+        """Somebody asked to try again."""
+        self.parked = False
+        self.failed_starts = self._row = 0

@@ -1,0 +1,188 @@
+"""What can happen to a client connection: the columns of the machine's table.
+
+Timers are events too: the machine asks for ``SetTimer(event, seconds)``, and the event itself comes back.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from mcp_actors.protocol.endings import Ending
+from mcp_actors.protocol.jsonrpc import Message
+from mcp_actors.protocol.pending import Caller
+
+# News from the wire. `wire` is its number: what an earlier wire still says does nothing.
+
+
+class Opened(Struct, frozen=True, gc=False):
+    """The wire can be written."""
+
+    wire: int
+
+
+class FramesArrived(Struct, frozen=True, gc=False):
+    """One delivery: the complete frames of one bounded read, or one larger frame. It used up one permit."""
+
+    wire: int
+    frames: tuple[bytes, ...]
+
+
+class Scanned(Struct, frozen=True, gc=False):
+    """A large frame was scanned off the connection's thread."""
+
+    wire: int
+    place: int
+    message: Message
+
+
+class Closed(Struct, frozen=True, gc=False):
+    """The wire ended, or could not be opened."""
+
+    wire: int
+    ending: Ending
+
+
+class SendRefused(Struct, frozen=True, gc=False):
+    """The wire was too busy to take this frame; nothing of it was written."""
+
+    token: int
+    frame: bytes
+
+
+class SendFailed(Struct, frozen=True, gc=False):
+    """The wire was already gone; nothing of this frame was written."""
+
+    token: int
+    ending: Ending
+
+
+# News from the callers and from the lane of notification handlers.
+
+
+class Begun(Struct, frozen=True, gc=False):
+    """Somebody wants the connection: open it, or try again if it was parked."""
+
+
+class Called(Struct, frozen=True, gc=False):
+    """A caller waits for the answer to a request. ``params`` and ``meta`` are encoded objects."""
+
+    caller: Caller
+    method: str
+    params: bytes
+    meta: bytes
+    seconds: float
+    progress: bool = False
+
+
+class Awaited(Struct, frozen=True, gc=False):
+    """A caller waits until the connection is ready."""
+
+    caller: Caller
+    seconds: float
+
+
+class CancelAsked(Struct, frozen=True, gc=False):
+    """A caller does not want its answer any more."""
+
+    caller: Caller
+    reason: str
+
+
+class Notified(Struct, frozen=True, gc=False):
+    """The client tells the server something."""
+
+    method: str
+    params: bytes | None
+
+
+class StopAsked(Struct, frozen=True, gc=False):
+    """The client is being closed."""
+
+
+class LaneFilled(Struct, frozen=True, gc=False):
+    """The handlers' lane is full: stop reading for a while."""
+
+
+class LaneEased(Struct, frozen=True, gc=False):
+    """The handlers' lane is at most half full again."""
+
+
+# Timers.
+
+
+class StateExpired(Struct, frozen=True, gc=False):
+    """The present state lasted as long as it may: the end of a handshake, a backoff or a drain."""
+
+
+class ProbeExpired(Struct, frozen=True, gc=False):
+    """The server did not answer the probe: it is of the handshake era."""
+
+
+class RequestExpired(Struct, frozen=True, gc=False):
+    """A caller's deadline passed."""
+
+    id: int
+
+
+class RetryDue(Struct, frozen=True, gc=False):
+    """Time to offer a refused frame again."""
+
+    id: int
+
+
+class WaitExpired(Struct, frozen=True, gc=False):
+    """A waiter's deadline passed."""
+
+    caller: Caller
+    seconds: float
+
+
+class UptimeReached(Struct, frozen=True, gc=False):
+    """The connection has been ready long enough to count as healthy."""
+
+
+class SweepDue(Struct, frozen=True, gc=False):
+    """Time to forget old tombstones."""
+
+
+class PauseOver(Struct, frozen=True, gc=False):
+    """The reader has waited long enough for the handlers."""
+
+
+Event: TypeAlias = (
+    Opened
+    | FramesArrived
+    | Scanned
+    | Closed
+    | SendRefused
+    | SendFailed
+    | Begun
+    | Called
+    | Awaited
+    | CancelAsked
+    | Notified
+    | StopAsked
+    | LaneFilled
+    | LaneEased
+    | StateExpired
+    | ProbeExpired
+    | RequestExpired
+    | RetryDue
+    | WaitExpired
+    | UptimeReached
+    | SweepDue
+    | PauseOver
+)
+
+Timer: TypeAlias = (
+    StateExpired
+    | ProbeExpired
+    | RequestExpired
+    | RetryDue
+    | WaitExpired
+    | UptimeReached
+    | SweepDue
+    | PauseOver
+)

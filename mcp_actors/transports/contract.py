@@ -1,0 +1,119 @@
+"""The transport contract: what a wire promises, so that one actor can drive any of them.
+
+A ``Transport`` knows how to open a ``Wire``; a wire carries frames (bytes, one JSON-RPC message each) to one
+peer and back until it ends. The laws, which ``mcp_actors.testing.check_transport`` tests on any implementation:
+
+1. Nothing is taken from the peer unless ``read`` is called; ``wait`` only looks. Not to read is to push back.
+2. Frames arrive intact, in the order they were sent, each once; one ``read`` gives a bounded number of bytes.
+3. ``send`` never blocks. It takes a frame whole or not at all, and says BUSY while too much is unwritten.
+4. A frame above the size limit is refused while it arrives: the wire ends as OVERSIZED, not holding it whole.
+5. An end is told after everything that was received before it, and at once if nothing is left to read.
+6. ``close`` works from any thread, any number of times, within its deadline, and wakes ``wait``.
+7. After ``close`` nothing is left: no thread, descriptor, process. The transport can then open another wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol, runtime_checkable
+
+from mcp_actors.protocol.endings import Ending
+from mcp_actors.runtime.deadline import Deadline
+
+READ_BYTES = 64 * 1024
+HIGH_WATER_BYTES = 1024 * 1024
+MAX_FRAME_BYTES = 16 * 1024 * 1024
+
+
+class SendVerdict(Enum):
+    """What became of a frame given to ``send``."""
+
+    SENT = "sent"  # written whole
+    QUEUED = "queued"  # taken; somebody must call flush until it is written
+    BUSY = "busy"  # too much is waiting already; nothing was taken
+    CLOSED = "closed"  # the wire is over; nothing was taken
+
+
+class WireEnded(Exception):
+    """The wire is over and everything it received was handed out."""
+
+    def __init__(self, ending: Ending) -> None:
+        super().__init__(ending.reason)
+        self.ending = ending
+
+
+class OpenFailed(Exception):
+    """No wire could be opened. ``ending.kind`` is IMPOSSIBLE if trying again cannot help, else REFUSED."""
+
+    def __init__(self, ending: Ending) -> None:
+        super().__init__(ending.reason)
+        self.ending = ending
+
+
+@dataclass(frozen=True, slots=True)
+class WireStats:
+    """Counters of one wire at one moment."""
+
+    bytes_in: int = 0
+    bytes_out: int = 0
+    frames_in: int = 0
+    frames_out: int = 0
+    backlog_bytes: int = 0  # taken by send, not yet written
+    greatest_backlog_bytes: int = 0
+    read_buffer_bytes: int = 0  # received, not yet handed out
+
+
+class Wire(Protocol):
+    """One open line to one peer."""
+
+    def wait(self) -> None:
+        """Block until ``read`` has something to do, without taking anything. Reader thread only.
+
+        Raises WireEnded when the wire is over and nothing is left to read.
+        """
+
+    def read(self, limit: int | None) -> list[bytes]:
+        """The complete frames of one bounded read (64 KiB, or one larger frame), at most ``limit`` of them.
+
+        Empty when only a part of a frame has come. Never blocks. Raises WireEnded as ``wait`` does. Reader
+        thread only.
+        """
+
+    def send(self, frame: bytes, token: int | None) -> SendVerdict:
+        """Take a frame without blocking. One sending thread at a time.
+
+        ``token`` names the frame in ``Ending.unsent`` if the wire ends before all of it was written.
+        """
+
+    def flush(self, deadline: Deadline) -> bool:
+        """Write what ``send`` has queued; True when nothing is left. The transport actor's thread only."""
+
+    def close(self, deadline: Deadline) -> Ending:
+        """End the wire and free what it holds; the same ending each time. Any thread."""
+
+    def stats(self) -> WireStats:
+        """The counters now. Any thread."""
+
+    def forget(self) -> None:
+        """In a forked child: close the descriptors that came along, and touch nothing else."""
+
+
+class Transport(Protocol):
+    """A way to reach one server."""
+
+    @property
+    def label(self) -> str:
+        """A short name for logs and threads."""
+
+    def open(self, deadline: Deadline) -> Wire:
+        """Open a wire. Raises OpenFailed. The transport actor's thread only."""
+
+
+@runtime_checkable
+class Describes(Protocol):
+    """A transport that can say how to reach its server, for crash reports."""
+
+    def describe(self) -> Mapping[str, object]:
+        """Facts such as the command line, without secrets."""

@@ -1,0 +1,107 @@
+"""StdioTransport: starts a server as a child process and speaks with it over its stdin and stdout."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+
+from mcp_actors.protocol.endings import Ending, EndKind
+from mcp_actors.protocol.framing import FramingName, make_framer
+from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.transports.contract import HIGH_WATER_BYTES, MAX_FRAME_BYTES, OpenFailed
+from mcp_actors.transports.stdio.environment import child_environment
+from mcp_actors.transports.stdio.ladder import Ladder
+from mcp_actors.transports.stdio.process import Child, Command
+from mcp_actors.transports.stdio.reaper import reaper
+from mcp_actors.transports.stdio.stderr import StderrReader
+from mcp_actors.transports.stdio.wire import StdioWire
+
+
+class StdioTransport:
+    """A server started by a command, without a shell: each argument reaches it as it is."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        inherit_env: bool = False,
+        framing: FramingName = "line",
+        max_frame_bytes: int = MAX_FRAME_BYTES,
+        high_water: int = HIGH_WATER_BYTES,
+        name: str | None = None,
+        ladder: tuple[float, float, float] = (2.0, 2.0, 2.0),
+    ) -> None:
+        """Nothing is started yet.
+
+        Raises:
+            TypeError, ValueError: the command is not a sequence of strings that a process can be given.
+        """
+        self._command = _checked(command)
+        self._env = dict(env or {})
+        self._cwd = None if cwd is None else os.fspath(cwd)
+        self._inherit_env = inherit_env
+        self._framing: FramingName = framing
+        self._max_frame_bytes = max_frame_bytes
+        self._high_water = high_water
+        self._ladder = Ladder(*ladder)
+        self.label = name or PurePath(self._command[0]).name
+
+    def open(self, deadline: Deadline) -> StdioWire:
+        """Start the server. Fast, whatever the deadline: what the server does then is not waited for."""
+        del deadline
+        environment = child_environment(os.environ, self._env, inherit=self._inherit_env)
+        try:
+            reaper.prepare()
+        except OSError as error:
+            raise OpenFailed(self._refused(error)) from error
+        try:
+            child = Child(Command(self._command, environment, self._cwd))
+        except OpenFailed:
+            reaper.release_if_idle()
+            raise
+        reaper.add(child.pid)
+        return self._wire(child)
+
+    def describe(self) -> Mapping[str, object]:
+        """The command to start the same server by hand. Values of ``env`` may be secret: only names are told."""
+        return {
+            "command": shlex.join(self._command),
+            "cwd": self._cwd,
+            "env": sorted(self._env),
+            "inherit_env": self._inherit_env,
+            "framing": self._framing,
+        }
+
+    def _wire(self, child: Child) -> StdioWire:
+        try:
+            stderr = StderrReader(child.stderr, self.label)
+        except (OSError, RuntimeError) as error:
+            child.abandon()
+            reaper.drop(child.pid)
+            raise OpenFailed(self._refused(error)) from error
+        framer = make_framer(self._framing, self._max_frame_bytes)
+        try:
+            return StdioWire(child, framer, stderr, ladder=self._ladder, high_water=self._high_water)
+        except OSError as error:
+            child.abandon()
+            stderr.close(Deadline.after(1.0))
+            reaper.drop(child.pid)
+            raise OpenFailed(self._refused(error)) from error
+
+    def _refused(self, error: OSError | RuntimeError) -> Ending:
+        cause = error.strerror if isinstance(error, OSError) else str(error)
+        return Ending(EndKind.REFUSED, f"cannot start {self._command[0]!r}: {str(cause).lower()}")
+
+
+def _checked(command: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(command, str | bytes) or not all(isinstance(part, str) for part in command):
+        raise TypeError(f"command must be a sequence of strings, not {command!r}")
+    if not command or not command[0]:
+        raise ValueError("command must not be empty")
+    if any("\0" in part for part in command):
+        raise ValueError("command must not contain NUL characters")
+    return tuple(command)
