@@ -5,10 +5,14 @@ from __future__ import annotations
 import time
 
 from mcp_actors.protocol.agreement import Agreement
+from mcp_actors.protocol.backlog import Backlog
+from mcp_actors.protocol.connection import ConnectionMachine
 from mcp_actors.protocol.endings import Ending
 from mcp_actors.protocol.outcomes import Cause
 from mcp_actors.protocol.states import State
+from mcp_actors.runtime.lane import Lane
 from mcp_actors.telemetry.crash_report import FrameLog, Restart
+from mcp_actors.transports.actor import Link
 
 _RESTARTS_KEPT = 16
 
@@ -35,6 +39,11 @@ class Board:
         self.violations = 0
         self.unheard = 0
         self.frames = FrameLog()
+        # Of the Connection actor of the moment; other threads read their counters and nothing else.
+        self.link: Link | None = None
+        self.machine: ConnectionMachine | None = None
+        self.lane: Lane | None = None
+        self.backlog: Backlog | None = None
 
     @property
     def retry_after(self) -> float | None:
@@ -46,8 +55,9 @@ class Board:
         """Seconds the present wire has been open, or the last one was."""
         return self.ended_after if self.opened_at is None else time.monotonic() - self.opened_at
 
-    def opened(self) -> None:
-        """A wire is open."""
+    def opened(self, link: Link | None) -> None:
+        """A wire is open; None if it has ended again already."""
+        self.link = link
         self.wires += 1
         self.opened_at = time.monotonic()
         self.frames = FrameLog()

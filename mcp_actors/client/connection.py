@@ -57,6 +57,7 @@ class ConnectionActor(Actor):
             random=wiring.random,
             ever_ready=wiring.board.ever_ready,
         )
+        self._board.machine, self._board.lane, self._board.backlog = self.machine, self.lane, self.backlog
         self._perform: dict[type, Callable[[Any], None]] = {
             A.Open: self._open,
             A.CloseWire: self._close_wire,
@@ -117,7 +118,7 @@ class ConnectionActor(Actor):
         elif kind is Finished:
             return self._scanned(message)
         elif kind is E.Opened:
-            self._board.opened()
+            self._board.opened(self._links.of(message.wire))
         elif kind is E.Closed:
             self._board.ended(message.ending)
         return message  # type: ignore[no-any-return]  # the rest are the machine's own events
@@ -141,15 +142,14 @@ class ConnectionActor(Actor):
         self._transport.tell(Close(action.wire))
 
     def _permit(self, action: A.Permit) -> None:
-        link = self._links.of(self.machine.wire)
-        if link is not None:
-            link.permits.grant(action.n)
+        if self._board.link is not None:
+            self._board.link.permits.grant(action.n)
 
     def _send(self, action: A.Send) -> None:
         frame, token = action.frame, action.token
         if self._bus.active:
             self._announce(frame, token)
-        link = self._links.of(self.machine.wire)
+        link = self._board.link
         verdict = SendVerdict.CLOSED if link is None else link.send(frame, token)
         if verdict is SendVerdict.SENT:
             self._board.frames.sent(frame)
@@ -214,15 +214,16 @@ class ConnectionActor(Actor):
         key = (action.wire, action.place)
         self._scans[key] = frame = action.frame
         if not self._pool.tell(Run(key, lambda: jsonrpc.scan(frame), self.ref)):
-            self._followups.append(E.Scanned(*key, jsonrpc.scan(self._scans.pop(key))))
+            self._followups.append(E.Scanned(action.wire, action.place, jsonrpc.scan(self._scans.pop(key))))
 
     def _scanned(self, finished: Finished) -> E.Event:
         key: Any = finished.task_id
         frame = self._scans.pop(key)
+        wire, place = key
         outcome = finished.outcome
         # A pool that is full or stopping has not scanned it; the frame is not lost for that.
         message: Any = outcome.value if isinstance(outcome, Done) else jsonrpc.scan(frame)
-        return E.Scanned(*key, message)
+        return E.Scanned(wire, place, message)
 
     # Timers and news.
 

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from typing import Any, TypeVar
 
+from msgspec import Raw
+
 from mcp_actors import errors
 from mcp_actors.client.notifications import DirectedProgress, ProgressHandler
 from mcp_actors.protocol import codec
@@ -26,7 +28,7 @@ class CallFuture(Future[T]):
     def __init__(self) -> None:
         super().__init__()
         self._pid = os.getpid()
-        self._withdraw: Callable[[], None] | None = None
+        self._withdraw: Callable[[], object] | None = None
 
     def cancel(self) -> bool:
         """Take the call back; False only if it is done."""
@@ -48,6 +50,10 @@ class CallFuture(Future[T]):
         """The error of the call, or None if it succeeded."""
         self._refuse_after_fork()
         return super().exception(timeout)
+
+    def on_cancel(self, withdraw: Callable[[], object]) -> None:
+        """What takes the request back upstream."""
+        self._withdraw = withdraw
 
     def settle(self, produce: Callable[[], T]) -> None:
         """Finish with what `produce` returns or raises. On a worker's thread: it may run user callbacks."""
@@ -93,7 +99,7 @@ class FutureCaller:
     def send(self, connection: Ref, pool: Ref, *, first: bool) -> bool:
         """Set out; with `first`, only after the connection became ready. False if nobody is there."""
         self._connection, self._pool = connection, pool
-        self._future._withdraw = lambda: connection.tell(CancelAsked(self, "cancelled by the caller")) and None
+        self._future.on_cancel(lambda: connection.tell(CancelAsked(self, "cancelled by the caller")))
         return self._await() if first else self._call()
 
     def set(self, outcome: CallOutcome | WaitOutcome) -> bool:
@@ -108,7 +114,7 @@ class FutureCaller:
         """Progress on its way to this call's own callback."""
         raw = codec.encode(params)
         assert self.on_progress is not None
-        return DirectedProgress("notifications/progress", codec.Raw(raw), len(raw), self.on_progress)
+        return DirectedProgress("notifications/progress", Raw(raw), len(raw), self.on_progress)
 
     def _await(self) -> bool:
         assert self._connection is not None
@@ -122,7 +128,9 @@ class FutureCaller:
         return self._connection.tell(self._called(self, remaining))
 
     def _settle(self, outcome: CallOutcome | WaitOutcome) -> bool:
-        job = lambda: self._future.settle(lambda: self._finish(outcome))  # noqa: E731
+        def job() -> None:
+            self._future.settle(lambda: self._finish(outcome))
+
         # Only a pool that has stopped refuses; then the client is closing and nobody else is left to do it.
         if self._pool is None or not self._pool.tell(Run(self, job, vouched=True)):
             job()

@@ -70,6 +70,7 @@ class Tree:
 
     def forget(self) -> None:
         """In a forked child: nothing of this tree runs here. The wires close their own descriptors."""
+        self.wiring.forgotten()
 
     def _await_halt(self, deadline: Deadline) -> None:
         try:

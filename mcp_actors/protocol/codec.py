@@ -87,6 +87,9 @@ def convert(value: Json, type_: type[T]) -> T:
         return msgspec.convert(value, type_, dec_hook=_from_wire)
     except (msgspec.ValidationError, RecursionError) as error:
         raise DecodeFailed(str(error)) from None
+    except UnicodeEncodeError:
+        # msgspec chokes on a lone surrogate where it compares text: in keys, tags and literals.
+        raise DecodeFailed("a lone surrogate where the name of something belongs") from None
 
 
 def _from_wire(type_: type[Any], value: Json) -> Any:

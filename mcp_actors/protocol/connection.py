@@ -136,6 +136,10 @@ class ConnectionMachine:
 
     # Opening.
 
+    def begin(self, event: E.Begun) -> State:
+        # Whoever comes second finds the wire already asked for.
+        return self.open(event) if self.wire is None else self.state
+
     def open(self, _event: E.Begun | E.StateExpired) -> State:
         self.wire = next(self._wires)
         self._out.append(Open(self.wire))
@@ -361,7 +365,7 @@ C = ConnectionMachine
 # fmt: off
 _GRID: Final[tuple[tuple[type, Cell, Cell, Cell, Cell, Cell], ...]] = (
     # event           starting        initializing    ready           backoff         closing
-    (E.Begun,         C.open,         C.ignore,       C.ignore,       C.unpark,       C.ignore),
+    (E.Begun,         C.begin,        C.ignore,       C.ignore,       C.unpark,       C.ignore),
     (E.Opened,        C.greet,        C.greet,        C.ignore,       C.ignore,       C.ignore),
     (E.FramesArrived, C.ignore,       C.deliver,      C.deliver,      C.ignore,       C.ignore),
     (E.Scanned,       C.ignore,       C.scanned,      C.scanned,      C.ignore,       C.ignore),

@@ -155,14 +155,16 @@ class ProgressSlot(Slot[T]):
             if deadline.expired:
                 # Without this, steady news would keep the wait alive for ever.
                 raise SlotTimeout("no answer before the deadline")
-            self._listen(deadline)
+            # Before listening: a wait that was interrupted may have heard the bell and left items.
             self._hand_out(on_item)
+            self._listen(deadline)
         # Items may have come between the last look and the value.
         self._hand_out(on_item)
         return self._value
 
     def _hand_out(self, on_item: Callable[[Any], object] | None) -> None:
-        while self._items:
+        # Not until it is empty: what comes meanwhile rings again, and the deadline is looked at in between.
+        for _ in range(len(self._items)):
             item = self._items.popleft()
             self._handed_out += 1
             if on_item is not None:

@@ -1,7 +1,7 @@
 """The transport contract: what a wire promises, so that one actor can drive any of them.
 
 A ``Transport`` knows how to open a ``Wire``; a wire carries frames (bytes, one JSON-RPC message each) to one
-peer and back until it ends. The laws, which ``mcp_actors.testing.check_transport`` tests on any implementation:
+peer and back until it ends. The laws, tested on any implementation by ``mcp_actors.testing.check_transport``:
 
 1. Nothing is taken from the peer unless ``read`` is called; ``wait`` only looks. Not to read is to push back.
 2. Frames arrive intact, in the order they were sent, each once; one ``read`` gives a bounded number of bytes.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import signal
 import threading
 from collections.abc import Callable
@@ -83,26 +82,17 @@ def test_an_interrupted_wait_leaves_the_slot_usable(make: Make) -> None:
     slot = make()
     usual = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        interrupter = threading.Timer(0.05, _thread.interrupt_main)
+        main = threading.main_thread().ident
+        interrupter = threading.Timer(0.05, signal.pthread_kill, [main, signal.SIGINT])
         interrupter.start()
-        # A simulated signal does not end a lock's wait by itself: a real one is sent.
         with pytest.raises(KeyboardInterrupt):
-            interrupted_wait(slot)
+            slot.wait(soon())
         interrupter.join(BOUND)
     finally:
         signal.signal(signal.SIGINT, usual)
     assert not slot.is_set
     slot.set("later")
     assert slot.wait(at_once()) == "later"
-
-
-def interrupted_wait(slot: Slot[Any]) -> None:
-    killer = threading.Timer(0.05, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT])
-    killer.start()
-    try:
-        slot.wait(soon())
-    finally:
-        killer.join(BOUND)
 
 
 @both

@@ -24,7 +24,15 @@ class ValueType(msgspec.StructMeta):
 
 # Tells type checkers what ValueType does.
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
-class Value(msgspec.Struct, metaclass=ValueType, frozen=True, omit_defaults=True, rename="camel", dict=True):
+class Value(
+    msgspec.Struct,
+    metaclass=ValueType,
+    frozen=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
+    rename="camel",
+    dict=True,
+):
     """A value of the protocol. Fields that we do not know are ignored, and kept in ``raw``."""
 
     # The fields that hold other values, so that those keep what they were read from, too.
@@ -95,12 +103,8 @@ class MetaValue(Value):
     meta: JsonObject | None = msgspec.field(default=None, name="_meta")
 
 
-def _nested_to_wire(value: Any) -> Json:
-    if isinstance(value, Value):
-        return value.to_wire()
-    if isinstance(value, list):
-        return [_nested_to_wire(item) for item in value]
-    return value
+def _nested_to_wire(value: Value | list[Value]) -> Json:
+    return [item.to_wire() for item in value] if isinstance(value, list) else value.to_wire()
 
 
 @cache

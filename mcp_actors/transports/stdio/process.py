@@ -103,9 +103,9 @@ class Child:
             os.waitpid(self.pid, os.WNOHANG)
 
     def abandon(self) -> None:
-        """Kill it and close its pipes, stderr too: the wire around it could not be made."""
+        """Kill it and close its pipes but stderr: the wire around it could not be made."""
         self._kill()
-        close_quietly(self.stdin, self.stdout, self.stderr, self.exit_fd)
+        close_quietly(self.stdin, self.stdout, self.exit_fd)
 
     def _kill(self) -> None:
         self.signal_group(signal.SIGKILL)

@@ -6,43 +6,45 @@ import contextlib
 import os
 import subprocess
 import threading
+import time
 from typing import Final
 
+from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports import inheritance
 from mcp_actors.transports.stdio.descriptors import close_quietly, no_sigpipe
 
-# The work runs in the background of a shell that ends at once: then the reaper is no child of ours, never becomes
-# a zombie, and nobody who waits for our children meets it. Its stdin is the pipe; when that ends, so have we.
+_PATIENCE: Final = 1.0
+_LOOK_AGAIN: Final = 0.001
+
+# Its stdin is a pipe from us; when that ends, so have we. Without groups there is nothing left to do.
 _SCRIPT: Final = """
 trap '' HUP INT QUIT TERM PIPE TSTP TTIN TTOU USR1 USR2
-exec 3<&0
-{
-  groups=' '
-  while IFS= read -r line; do
-    group=${line#?}
-    case $line in
-      +*) groups="$groups$group " ;;
-      -*) groups="${groups%% $group *} ${groups#* $group }" ;;
-    esac
-  done
-  [ "$groups" = ' ' ] && exit 0
-  for group in $groups; do kill -s TERM -- "-$group"; done
-  sleep 1
-  for group in $groups; do kill -s KILL -- "-$group"; done
-} <&3 3<&- &
+groups=' '
+while IFS= read -r line; do
+  group=${line#?}
+  case $line in
+    +*) groups="$groups$group " ;;
+    -*) groups="${groups%% $group *} ${groups#* $group }" ;;
+  esac
+done
+[ "$groups" = ' ' ] && exit 0
+for group in $groups; do kill -s TERM -- "-$group"; done
+sleep 1
+for group in $groups; do kill -s KILL -- "-$group"; done
 """
 
 
 class Reaper:
-    """Knows the process groups of this host process, and lives while there is one. Any thread may use it."""
+    """Knows the process groups of our servers; lives while there is one. Any thread may use it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._groups: set[int] = set()
         self._pipe: int | None = None
+        self._pid = 0
 
     def prepare(self) -> None:
-        """Be there before a server is started, so that the moment in which it is not yet known stays short."""
+        """Be there before a server is started, so that it is unknown for a moment only."""
         with self._lock:
             self._say("")
 
@@ -56,16 +58,15 @@ class Reaper:
         """Leave if there is no group to watch: the server could not be started."""
         with self._lock:
             if not self._groups:
-                self._hang_up("")
+                self._hang_up()
 
     def drop(self, group: int) -> None:
         """This group has ended. After the last one the reaper leaves."""
         with self._lock:
             self._groups.discard(group)
-            if self._groups:
-                self._say(f"-{group}\n")
-            else:
-                self._hang_up(f"-{group}\n")
+            self._say(f"-{group}\n")
+            if not self._groups:
+                self._hang_up()
 
     def forget(self) -> None:
         """In a forked child: the parent's servers are not ours, and its reaper must see the parent's end."""
@@ -74,18 +75,16 @@ class Reaper:
         self.__init__()  # type: ignore[misc]  # the lock may be held by a thread that does not exist here
 
     def _say(self, line: str) -> None:
-        if self._pipe is not None:
-            with contextlib.suppress(BrokenPipeError), no_sigpipe():
-                os.write(self._pipe, line.encode())
-                return
-            self._hang_up("")
-        self._start()
+        if self._pipe is not None and not _write(self._pipe, line):
+            self._hang_up()  # somebody killed it
+        if self._pipe is None:
+            self._start()
 
     def _start(self) -> None:
-        """Start it, or start it again if somebody killed it, and name all groups."""
+        """Start it, and name all groups."""
         reading, writing = os.pipe()
         try:
-            subprocess.run(
+            process = subprocess.Popen(
                 ["/bin/sh", "-c", _SCRIPT],
                 stdin=reading,
                 stdout=subprocess.DEVNULL,
@@ -93,24 +92,37 @@ class Reaper:
                 env={"PATH": "/usr/bin:/bin"},
                 cwd="/",
                 start_new_session=True,
-                check=False,
             )
-            os.write(writing, "".join(f"+{group}\n" for group in self._groups).encode())
         except OSError:
             close_quietly(writing)
             raise
         finally:
             close_quietly(reading)
-        self._pipe = writing
+        # We wait for it ourselves; without a code Popen would warn when it is collected.
+        process.returncode = 0
+        self._pid, self._pipe = process.pid, writing
         inheritance.remember(self)
+        _write(writing, "".join(f"+{group}\n" for group in self._groups))
 
-    def _hang_up(self, last_line: str) -> None:
-        if self._pipe is not None:
-            with contextlib.suppress(BrokenPipeError), no_sigpipe():
-                os.write(self._pipe, last_line.encode())
-            close_quietly(self._pipe)
+    def _hang_up(self) -> None:
+        """Let it go: without a group it ends when its pipe does."""
+        if self._pipe is None:
+            return
+        close_quietly(self._pipe)
         self._pipe = None
         inheritance.release(self)
+        give_up = Deadline.after(_PATIENCE)
+        # Never killed: if the host ignores SIGCHLD, its pid may be somebody else's by now.
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(self._pid, os.WNOHANG)[0] == 0 and not give_up.expired:
+                time.sleep(_LOOK_AGAIN)
+
+
+def _write(pipe: int, text: str) -> bool:
+    with contextlib.suppress(BrokenPipeError), no_sigpipe():
+        os.write(pipe, text.encode() or b"\n")
+        return True
+    return False
 
 
 reaper: Final = Reaper()

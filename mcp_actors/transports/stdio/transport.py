@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.framing import FramingName, make_framer
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports.contract import HIGH_WATER_BYTES, MAX_FRAME_BYTES, OpenFailed
+from mcp_actors.transports.stdio.descriptors import close_quietly
 from mcp_actors.transports.stdio.environment import child_environment
 from mcp_actors.transports.stdio.ladder import Ladder
 from mcp_actors.transports.stdio.process import Child, Command
@@ -54,20 +56,23 @@ class StdioTransport:
         """Start the server. Fast, whatever the deadline: what the server does then is not waited for."""
         del deadline
         environment = child_environment(os.environ, self._env, inherit=self._inherit_env)
-        try:
+        with self._telling_why():
             reaper.prepare()
-        except OSError as error:
-            raise OpenFailed(self._refused(error)) from error
         try:
             child = Child(Command(self._command, environment, self._cwd))
         except OpenFailed:
             reaper.release_if_idle()
             raise
-        reaper.add(child.pid)
-        return self._wire(child)
+        with self._telling_why(), contextlib.ExitStack() as undo:
+            undo.callback(reaper.drop, child.pid)
+            undo.callback(child.abandon)
+            reaper.add(child.pid)
+            wire = self._wire(child, undo)
+            undo.pop_all()
+        return wire
 
     def describe(self) -> Mapping[str, object]:
-        """The command to start the same server by hand. Values of ``env`` may be secret: only names are told."""
+        """How to start the same server by hand. Values of ``env`` may be secret: only names are told."""
         return {
             "command": shlex.join(self._command),
             "cwd": self._cwd,
@@ -76,25 +81,25 @@ class StdioTransport:
             "framing": self._framing,
         }
 
-    def _wire(self, child: Child) -> StdioWire:
+    def _wire(self, child: Child, undo: contextlib.ExitStack) -> StdioWire:
         try:
             stderr = StderrReader(child.stderr, self.label)
-        except (OSError, RuntimeError) as error:
-            child.abandon()
-            reaper.drop(child.pid)
-            raise OpenFailed(self._refused(error)) from error
+        except (OSError, RuntimeError):
+            close_quietly(child.stderr)
+            raise
+        undo.callback(stderr.close, Deadline.after(1.0))
         framer = make_framer(self._framing, self._max_frame_bytes)
-        try:
-            return StdioWire(child, framer, stderr, ladder=self._ladder, high_water=self._high_water)
-        except OSError as error:
-            child.abandon()
-            stderr.close(Deadline.after(1.0))
-            reaper.drop(child.pid)
-            raise OpenFailed(self._refused(error)) from error
+        return StdioWire(child, framer, stderr, ladder=self._ladder, high_water=self._high_water)
 
-    def _refused(self, error: OSError | RuntimeError) -> Ending:
-        cause = error.strerror if isinstance(error, OSError) else str(error)
-        return Ending(EndKind.REFUSED, f"cannot start {self._command[0]!r}: {str(cause).lower()}")
+    @contextlib.contextmanager
+    def _telling_why(self) -> Iterator[None]:
+        """No descriptor, thread or memory left: say so; a later attempt may succeed."""
+        try:
+            yield
+        except (OSError, RuntimeError) as error:
+            cause = error.strerror if isinstance(error, OSError) else str(error)
+            ending = Ending(EndKind.REFUSED, f"cannot start {self._command[0]!r}: {str(cause).lower()}")
+            raise OpenFailed(ending) from error
 
 
 def _checked(command: Sequence[str]) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ class StdioWire:
             return
         status = self._child.status()
         if status is not None:
-            # All that the server said is in the pipe by now. Others who hold the pipe open are not waited for.
+            # All that the server said is in the pipe by now. Others who hold it open are not waited for.
             self._stop_after_rest(_exit_ending(status))
         elif self._writer.broken:
             self._stop_after_rest(Ending(EndKind.BROKEN, "the server closed its stdin"))
@@ -216,7 +216,7 @@ class StdioWire:
         self._freed = True
 
     def _await_exit(self, deadline: Deadline) -> None:
-        """Wait for the exit and throw away what the server still says: it may have to say it before it can go."""
+        """Wait for the exit and throw away what the server still says: it may be stuck in saying it."""
         poller = select.poll()
         poller.register(self._child.exit_fd, select.POLLIN)
         poller.register(self._child.stdout, select.POLLIN)

@@ -21,7 +21,7 @@ _no_shield: Final = contextlib.nullcontext
 
 
 class PipeWriter:
-    """The writing half of a wire. One thread sends, another flushes, any may end it; a short lock parts them."""
+    """The writing half of a wire. One thread sends, another flushes, any may end it; a lock parts them."""
 
     def __init__(self, fd: int, high_water: int, on_broken: Callable[[], None]) -> None:
         self._fd = fd
@@ -109,7 +109,7 @@ class PipeWriter:
         except BlockingIOError:
             return 0
         except OSError:
-            # The reader judges the end, for it knows what the server still said. It is told under the lock, as
+            # The reader judges the end, for it knows what the server still said. It is told under the lock:
             # the bell it waits for stays open until `end` had the lock.
             self.broken = True
             self._on_broken()

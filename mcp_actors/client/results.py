@@ -1,0 +1,27 @@
+"""From a raw result to a typed one, on the thread of whoever asked for it."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from msgspec import Raw
+
+from mcp_actors import errors
+from mcp_actors.protocol.codec import DecodeFailed
+from mcp_actors.protocol.types.results import Result
+
+R = TypeVar("R", bound=Result)
+
+
+def parse(kind: type[R], result: Raw, what: str) -> R:
+    """The typed result, or `InvalidResponse` for this one call."""
+    try:
+        value = kind.parse(result)
+    except DecodeFailed as error:
+        raise errors.InvalidResponse(f"{what} got an answer that does not fit: {error}") from error
+    if not value.complete:
+        # MCP 2026-07-28: an unknown resultType makes the response invalid; we declared nothing that allows one.
+        raise errors.InvalidResponse(
+            f"{what} got a result of type {value.result_type!r}, which this client did not offer to handle"
+        )
+    return value

@@ -1,0 +1,236 @@
+"""TransportActor: drives any transport. It opens and closes wires, and delivers once per permit."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeAlias
+
+from mcp_actors.protocol.endings import Ending, EndKind
+from mcp_actors.protocol.events import Closed, FramesArrived, Opened
+from mcp_actors.runtime.actor import Actor, Reason, Ref
+from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.runtime.permits import Permits
+from mcp_actors.transports.contract import OpenFailed, SendVerdict, Transport, Wire, WireEnded, WireStats
+
+# How long one Flush may keep the actor: a Close that comes meanwhile waits no longer.
+_FLUSH_SLICE: Final = 0.05
+_JOIN_SECONDS: Final = 1.0
+
+logger = logging.getLogger("mcp_actors.transports")
+
+
+class Owner(Protocol):
+    """Whoever a wire is opened for: a Ref, as a rule."""
+
+    def tell(self, message: object) -> bool:
+        """Take the news without blocking; False if nobody is there any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Open wire number ``wire`` for ``owner``; a wire that is still open is closed first.
+
+    The owner hears ``Opened`` and later ``Closed`` once, or only ``Closed``.
+    """
+
+    wire: int
+    owner: Owner
+    window: int = 1
+    frames_per_permit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """``send`` answered QUEUED: write the rest."""
+
+    wire: int
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """End this wire. A number that is not the current one does nothing."""
+
+    wire: int
+
+
+@dataclass(frozen=True, slots=True)
+class _FlushOn:
+    """From itself: the pipe was full; go on, after what came meanwhile."""
+
+    wire: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """From the reader: the wire ended, and its owner knows."""
+
+    wire: int
+
+
+Message: TypeAlias = Open | Flush | Close | _FlushOn | _Lost
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What the owner of an open wire uses directly, on its own thread: no message, no waiting.
+
+    After ``send`` answered QUEUED, the owner tells the transport actor ``Flush``.
+    """
+
+    wire: int
+    send: Callable[[bytes, int | None], SendVerdict]
+    permits: Permits
+    stats: Callable[[], WireStats]
+
+
+class Links:
+    """Where the transport actor leaves the link of the current wire before it tells ``Opened``."""
+
+    def __init__(self) -> None:
+        self._current: Link | None = None
+
+    def publish(self, link: Link | None) -> None:
+        """The transport actor's thread only."""
+        self._current = link
+
+    def of(self, wire: int) -> Link | None:
+        """The link of this wire; None if it is not the current one. Any thread."""
+        link = self._current
+        return link if link is not None and link.wire == wire else None
+
+
+class _Line:
+    """One open wire with its reader thread."""
+
+    def __init__(self, wire: Wire, order: Open, actor: Ref, label: str) -> None:
+        self.wire = wire
+        self.number = order.wire
+        self.permits = Permits(order.window)
+        self.flushing = False
+        self._order = order
+        self._actor = actor
+        name = f"mcp-reader-{label}"
+        self.reader = threading.Thread(target=self._read, name=name, daemon=True)
+
+    def link(self) -> Link:
+        return Link(self.number, self.wire.send, self.permits, self.wire.stats)
+
+    def close(self, deadline: Deadline) -> None:
+        self.permits.close()
+        self.wire.close(deadline)
+        if self.reader.ident is not None:
+            self.reader.join(max(deadline.remaining(), _JOIN_SECONDS))
+
+    def _read(self) -> None:
+        """Deliver until the wire ends, then tell it once. Reader thread."""
+        ending = Ending(EndKind.CLOSED, "the connection was closed")
+        try:
+            while self._deliver():
+                pass
+        except WireEnded as ended:
+            ending = ended.ending
+        except Exception as error:  # a wire's bug ends that wire and nothing else
+            logger.exception("the reader of wire %d failed", self.number)
+            ending = Ending(EndKind.BROKEN, f"reading failed: {type(error).__name__}: {error}")
+        self._order.owner.tell(Closed(self.number, ending))
+        self._actor.tell(_Lost(self.number))
+
+    def _deliver(self) -> bool:
+        """One delivery for one permit; False when the gate was closed."""
+        wire = self.wire
+        # Waiting comes before taking: an end with nothing left to read needs no permit, and an answer mostly
+        # finds its permit there already.
+        wire.wait()
+        if not self.permits.take():
+            return False
+        frames = wire.read(self._order.frames_per_permit)
+        while not frames:
+            wire.wait()
+            frames = wire.read(self._order.frames_per_permit)
+        self._order.owner.tell(FramesArrived(self.number, tuple(frames)))
+        return True
+
+
+class TransportActor(Actor):
+    """Owns the wires of one connection, one at a time. Closing one may take its thread some seconds."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        links: Links,
+        *,
+        open_timeout: float = 10.0,
+        close_timeout: float = 7.0,
+        parent: Ref | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(parent=parent, name=name or f"mcp-transport-{transport.label}")
+        self._transport = transport
+        self._links = links
+        self._open_timeout = open_timeout
+        self._close_timeout = close_timeout
+        self._line: _Line | None = None
+
+    def handle(self, message: Message) -> None:
+        match message:
+            case Open():
+                self._open(message)
+            case Flush(number):
+                self._start_flushing(number)
+            case _FlushOn(number):
+                self._flush(number)
+            case Close(number) | _Lost(number):
+                if self._current(number):
+                    self._close()
+
+    def terminate(self, reason: Reason) -> None:
+        del reason
+        self._close()
+
+    def undelivered(self, message: Any) -> None:
+        """Any thread. Who asked for a wire hears that there is none."""
+        if isinstance(message, Open):
+            ending = Ending(EndKind.CLOSED, "the transport was stopped")
+            message.owner.tell(Closed(message.wire, ending))
+
+    def _open(self, order: Open) -> None:
+        self._close()
+        try:
+            wire = self._transport.open(Deadline.after(self._open_timeout))
+        except OpenFailed as failure:
+            order.owner.tell(Closed(order.wire, failure.ending))
+            return
+        line = _Line(wire, order, self.ref, self._transport.label)
+        self._line = line
+        self._links.publish(line.link())
+        order.owner.tell(Opened(order.wire))
+        try:
+            line.reader.start()
+        except RuntimeError as error:
+            self._close()
+            order.owner.tell(Closed(order.wire, Ending(EndKind.REFUSED, f"cannot start a reader: {error}")))
+
+    def _close(self) -> None:
+        line, self._line = self._line, None
+        self._links.publish(None)
+        if line is not None:
+            line.close(Deadline.after(self._close_timeout))
+
+    def _current(self, number: int) -> _Line | None:
+        return self._line if self._line is not None and self._line.number == number else None
+
+    def _start_flushing(self, number: int) -> None:
+        # A _FlushOn that is on its way will find this frame too: one is enough for any number of frames.
+        line = self._current(number)
+        if line is not None and not line.flushing:
+            self._flush(number)
+
+    def _flush(self, number: int) -> None:
+        line = self._current(number)
+        if line is not None:
+            line.flushing = not line.wire.flush(Deadline.after(_FLUSH_SLICE))
+            if line.flushing:
+                self.ref.tell(_FlushOn(number))

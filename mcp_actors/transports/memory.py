@@ -1,0 +1,225 @@
+"""The memory transport: two connected ends in one process, with the bounds and the ends of a real wire."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import replace
+from typing import Final, Protocol
+
+from mcp_actors.protocol.endings import Ending, EndKind
+from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.transports.contract import (
+    HIGH_WATER_BYTES,
+    MAX_FRAME_BYTES,
+    READ_BYTES,
+    SendVerdict,
+    WireEnded,
+    WireStats,
+)
+
+_CLOSED: Final = Ending(EndKind.CLOSED, "the connection was closed")
+
+
+class _Channel:
+    """Frames on their way in one direction. Any thread; one condition guards everything."""
+
+    def __init__(self, max_frame_bytes: int, high_water: int) -> None:
+        self._max_frame_bytes = max_frame_bytes
+        self._high_water = high_water
+        self._changed = threading.Condition()
+        self._frames: deque[bytes] = deque()
+        self._ending: Ending | None = None
+        self.waiting_bytes = 0
+        self.greatest_waiting_bytes = 0
+        self.frames_taken = 0
+        self.bytes_taken = 0
+        self.frames_put = 0
+        self.bytes_put = 0
+
+    def put(self, frame: bytes) -> SendVerdict:
+        with self._changed:
+            if self._ending is not None:
+                return SendVerdict.CLOSED
+            if self._frames and self.waiting_bytes + len(frame) > self._high_water:
+                return SendVerdict.BUSY
+            self._put(frame)
+            self._changed.notify_all()
+            return SendVerdict.SENT
+
+    def await_room(self, deadline: Deadline) -> bool:
+        """Wait until ``put`` may take something; False at the deadline."""
+        with self._changed:
+            return self._changed.wait_for(self._may_have_room, deadline.remaining())
+
+    def wait(self, deadline: Deadline | None) -> bool:
+        """Wait for a frame; False at the deadline. Raises WireEnded when none is left and none will come."""
+        with self._changed:
+            timeout = None if deadline is None else deadline.remaining()
+            found = self._changed.wait_for(lambda: self._frames or self._ending is not None, timeout)
+            if not self._frames and self._ending is not None:
+                raise WireEnded(self._ending)
+            return bool(found)
+
+    def take(self, limit: int | None) -> list[bytes]:
+        """At most ``limit`` frames and 64 KiB, or one larger frame. Raises WireEnded."""
+        with self._changed:
+            if not self._frames and self._ending is not None:
+                raise WireEnded(self._ending)
+            taken: list[bytes] = []
+            size = 0
+            while self._frames and (limit is None or len(taken) < limit):
+                size += len(self._frames[0])
+                if taken and size > READ_BYTES:
+                    break
+                taken.append(self._frames.popleft())
+            self._count_taken(taken)
+            return taken
+
+    def end(self, ending: Ending, *, drop: bool) -> Ending:
+        """Take no more frames; the first ending counts. ``drop`` throws away those that wait."""
+        with self._changed:
+            if self._ending is None:
+                self._ending = ending
+            if drop:
+                self._frames.clear()
+                self.waiting_bytes = 0
+            self._changed.notify_all()
+            return self._ending
+
+    def _put(self, frame: bytes) -> None:
+        if len(frame) > self._max_frame_bytes:
+            reason = f"a frame of {len(frame)} bytes is above the limit of {self._max_frame_bytes} bytes"
+            self._ending = Ending(EndKind.OVERSIZED, f"the server sent {reason}")
+            return
+        self._frames.append(frame)
+        self.frames_put += 1
+        self.bytes_put += len(frame)
+        self.waiting_bytes += len(frame)
+        self.greatest_waiting_bytes = max(self.greatest_waiting_bytes, self.waiting_bytes)
+
+    def _count_taken(self, frames: list[bytes]) -> None:
+        size = sum(map(len, frames))
+        self.waiting_bytes -= size
+        self.bytes_taken += size
+        self.frames_taken += len(frames)
+        self._changed.notify_all()
+
+    def _may_have_room(self) -> bool:
+        return self._ending is not None or self.waiting_bytes < self._high_water or not self._frames
+
+
+class MemoryWire:
+    """One end of a pair, as a wire."""
+
+    def __init__(self, incoming: _Channel, outgoing: _Channel) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+
+    def wait(self) -> None:
+        self._incoming.wait(None)
+
+    def read(self, limit: int | None) -> list[bytes]:
+        return self._incoming.take(limit)
+
+    def send(self, frame: bytes, token: int | None) -> SendVerdict:
+        del token  # a frame is handed over whole or not at all
+        return self._outgoing.put(frame)
+
+    def flush(self, deadline: Deadline) -> bool:
+        del deadline
+        return True
+
+    def close(self, deadline: Deadline) -> Ending:
+        del deadline
+        self._outgoing.end(Ending(EndKind.EOF, "the peer closed the connection"), drop=False)
+        return self._incoming.end(_CLOSED, drop=True)
+
+    def stats(self) -> WireStats:
+        return WireStats(
+            bytes_in=self._incoming.bytes_taken,
+            bytes_out=self._outgoing.bytes_put,
+            frames_in=self._incoming.frames_taken,
+            frames_out=self._outgoing.frames_put,
+            backlog_bytes=self._outgoing.waiting_bytes,
+            greatest_backlog_bytes=self._outgoing.greatest_waiting_bytes,
+            read_buffer_bytes=self._incoming.waiting_bytes,
+        )
+
+    def forget(self) -> None:
+        """Nothing to close."""
+
+
+class MemoryEnd:
+    """The peer's end, for a thread that may block. ``wire`` is the same end without blocking calls."""
+
+    def __init__(self, wire: MemoryWire, outgoing: _Channel) -> None:
+        self.wire = wire
+        self._outgoing = outgoing
+
+    def read(self, deadline: Deadline) -> bytes | None:
+        """The next frame; None when the other end closed, or at the deadline."""
+        try:
+            return self.wire.read(1)[0] if self._readable(deadline) else None
+        except WireEnded:
+            return None
+
+    def write(self, frame: bytes, deadline: Deadline) -> bool:
+        """Hand a frame over, waiting for room as a pipe would; False when it was not taken."""
+        while (verdict := self._outgoing.put(frame)) is SendVerdict.BUSY:
+            if not self._outgoing.await_room(deadline):
+                return False
+        return verdict is SendVerdict.SENT
+
+    def close(self, reason: str = "the server closed the connection", kind: EndKind = EndKind.EOF) -> None:
+        """End the wire; the other end is told ``reason`` after it has read what was written before."""
+        self._outgoing.end(Ending(kind, reason), drop=False)
+        self.wire.close(Deadline.after(0.0))
+
+    def fail(self, ending: Ending) -> None:
+        """End the wire as a transport of another kind would have."""
+        self._outgoing.end(replace(ending), drop=False)
+        self.wire.close(Deadline.after(0.0))
+
+    def _readable(self, deadline: Deadline) -> bool:
+        return self.wire._incoming.wait(deadline)
+
+
+class MemoryHost(Protocol):
+    """Whoever serves the other ends: a scripted peer, a server in this process."""
+
+    def accept(self, end: MemoryEnd) -> None:
+        """A client opened a wire. Must not block. May raise OpenFailed to refuse it."""
+
+
+class MemoryTransport:
+    """Connects to a host in this process."""
+
+    def __init__(
+        self,
+        host: MemoryHost,
+        *,
+        max_frame_bytes: int = MAX_FRAME_BYTES,
+        high_water: int = HIGH_WATER_BYTES,
+        name: str = "memory",
+    ) -> None:
+        self._host = host
+        self._max_frame_bytes = max_frame_bytes
+        self._high_water = high_water
+        self.label = name
+
+    def open(self, deadline: Deadline) -> MemoryWire:
+        """Give the host one end and return the other."""
+        del deadline
+        wire, end = memory_pair(max_frame_bytes=self._max_frame_bytes, high_water=self._high_water)
+        self._host.accept(end)
+        return wire
+
+
+def memory_pair(
+    *, max_frame_bytes: int = MAX_FRAME_BYTES, high_water: int = HIGH_WATER_BYTES
+) -> tuple[MemoryWire, MemoryEnd]:
+    """Two connected ends: a wire, and the peer's side of it."""
+    to_peer = _Channel(max_frame_bytes, high_water)
+    from_peer = _Channel(max_frame_bytes, high_water)
+    return MemoryWire(from_peer, to_peer), MemoryEnd(MemoryWire(to_peer, from_peer), from_peer)
