@@ -52,6 +52,8 @@ class ClientOptions:
             raise ValueError(
                 f'notification_overflow must be "drop_oldest" or "block", not {self.notification_overflow!r}'
             )
+        if self.client_info is not None:
+            _check_info(self.client_info)
         candidates(self.protocol)
 
     def policy(self) -> Policy:
@@ -84,6 +86,14 @@ def _check_count(option: str, value: object) -> None:
         raise TypeError(f"{option} must be an integer, not {type(value).__name__}")
     if value < 1:
         raise ValueError(f"{option} must be at least 1, not {value}")
+
+
+def _check_info(info: object) -> None:
+    if not isinstance(info, Mapping):
+        raise TypeError(f"client_info must be a mapping, not {type(info).__name__}")
+    for member in ("name", "version"):
+        if not isinstance(info.get(member), str):
+            raise ValueError(f"client_info must hold a {member}, which is a string")
 
 
 def _own_info() -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TypeVar
 
 from msgspec import Raw
@@ -18,10 +19,23 @@ def parse(kind: type[R], result: Raw, what: str) -> R:
     try:
         value = kind.parse(result)
     except DecodeFailed as error:
-        raise errors.InvalidResponse(f"{what} got an answer that does not fit: {error}") from error
+        raise _misfit(result, what, error) from error
     if not value.complete:
-        # MCP 2026-07-28: an unknown resultType makes the response invalid; we declared nothing that allows one.
-        raise errors.InvalidResponse(
-            f"{what} got a result of type {value.result_type!r}, which this client did not offer to handle"
-        )
+        raise _unasked(value, what)
     return value
+
+
+def _misfit(result: Raw, what: str, error: DecodeFailed) -> errors.InvalidResponse:
+    with contextlib.suppress(DecodeFailed):
+        value = Result.parse(result)
+        if not value.complete:
+            return _unasked(value, what)
+    return errors.InvalidResponse(f"{what} got an answer that does not fit: {error}")
+
+
+def _unasked(value: Result, what: str) -> errors.InvalidResponse:
+    # MCP 2026-07-28: an unknown resultType makes the response invalid; we declared nothing that allows one.
+    return errors.InvalidResponse(
+        f"{what} got a result of type {value.result_type!r}, which this client did not offer to handle",
+        details={"result_type": value.result_type},
+    )

@@ -130,7 +130,8 @@ class ConnectionMachine:
         # PauseOver: waiting did not help, so the lane drops its oldest from now on.
         self.flow.resume(shedding=isinstance(event, E.PauseOver))
         self._out.append(CancelTimer(E.PauseOver()))
-        if self.state in (State.INITIALIZING, State.READY):
+        # A wire that is still being opened gets its permits when it is greeted.
+        if self.state is State.READY or self._introduction is not None:
             self._replenish()
         return self.state
 
@@ -182,9 +183,8 @@ class ConnectionMachine:
         for frame in event.frames:
             state = self._take_in(frame, state)
             if state is State.BACKOFF:
-                return state
-        self.conversation.flush()
-        self._replenish()
+                break
+        self._go_on(state)
         return state
 
     def scanned(self, event: E.Scanned) -> State:
@@ -196,9 +196,8 @@ class ConnectionMachine:
         while (message := arrivals.pop()) is not None:
             state = self._understand(message, state)
             if state is State.BACKOFF:
-                return state
-        self.conversation.flush()
-        self._replenish()
+                break
+        self._go_on(state)
         return state
 
     def call(self, event: E.Called) -> State:
@@ -266,6 +265,8 @@ class ConnectionMachine:
         return self.state
 
     def halt(self, _event: E.StateExpired) -> State:
+        # The wire took too long; if it ends after all, nobody is here to be told.
+        self.wire = None
         self._out.append(Halt())
         return self.state
 
@@ -351,6 +352,12 @@ class ConnectionMachine:
             self._introduction = None
         self.flow.restart()
         self._out.extend((CancelTimer(E.UptimeReached()), CancelTimer(E.PauseOver())))
+
+    def _go_on(self, state: State) -> None:
+        # What came before the frame that ended the wire is news all the same.
+        self.conversation.flush()
+        if state is not State.BACKOFF:
+            self._replenish()
 
     def _replenish(self) -> None:
         n = self.flow.grant()

@@ -6,7 +6,7 @@ import logging
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 from mcp_actors.runtime.actor import Actor
 from mcp_actors.runtime.deadline import Deadline
@@ -100,6 +100,8 @@ class TaskPool(Actor):
                 return self._cancel(task_id)
             case TimerFired():
                 self._dismiss_the_idle()
+            case _:
+                assert_never(message)
         return None
 
     def undelivered(self, message: _Message) -> None:

@@ -1,4 +1,4 @@
-"""What the tests of the runtime share: a bound for every wait, a clock to turn by hand, actors that remember."""
+"""What the tests of the runtime share: a bound for waits, a clock to turn, an actor that remembers."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def test_an_owner_that_cannot_be_told_does_not_hold_up_the_lane(
         raise Bang
 
     ended = threading.Event()
-    lane = Lane(pool, Bounded(2), lambda item: item == "end" and ended.set(), fail, "road")
+    lane = Lane(pool, Bounded(2), lambda item: ended.set() if item == "end" else None, fail, "road")
     lane.offer(["first", "end"])
     assert ended.wait(BOUND)
     assert "the owner could not be told" in caplog.text

@@ -87,38 +87,47 @@ def test_a_mailbox_without_owner_drops_what_slips_in() -> None:
     Mailbox().undelivered("nobody answers for it")
 
 
+class Crowd:
+    """Three threads that put thirty messages each, and what became of every message."""
+
+    def __init__(self) -> None:
+        self.mailbox = Mailbox()
+        self.fates: SimpleQueue[Any] = SimpleQueue()
+        self.mailbox.undelivered = self.fates.put
+        self._start = threading.Barrier(4)
+        self._putters = [threading.Thread(target=self._put, args=(first,)) for first in (0, 30, 60)]
+
+    def _put(self, first: int) -> None:
+        self._start.wait(BOUND)
+        for number in range(first, first + 30):
+            try:
+                self.mailbox.put(number)
+            except MailboxClosed:
+                self.fates.put(number)
+
+    def start(self) -> None:
+        for putter in self._putters:
+            putter.start()
+        self._start.wait(BOUND)
+
+    def disperse(self) -> list[Any]:
+        for putter in self._putters:
+            putter.join(BOUND)
+        return sorted(self.fates.get_nowait() for _ in range(self.fates.qsize()))
+
+
 @pytest.mark.stress
 @pytest.mark.requirement("runtime:mailbox:closable")
 @pytest.mark.usefixtures("hasty_switching")
 def test_every_message_is_taken_returned_or_refused_exactly_once() -> None:
-    for _ in range(60):
-        mailbox = Mailbox()
-        fates: SimpleQueue[Any] = SimpleQueue()
-        mailbox.undelivered = fates.put
-        started = threading.Barrier(4)
-
-        def put_many(
-            first: int, mailbox: Mailbox = mailbox, fates: SimpleQueue[Any] = fates, started: Any = started
-        ) -> None:
-            started.wait(BOUND)
-            for number in range(first, first + 30):
-                try:
-                    mailbox.put(number)
-                except MailboxClosed:
-                    fates.put(number)
-
-        putters = [threading.Thread(target=put_many, args=(first,)) for first in (0, 100, 200)]
-        for putter in putters:
-            putter.start()
-        started.wait(BOUND)
-        for _ in range(20):
-            fates.put(mailbox.get())
-        for leftover in mailbox.close():
-            fates.put(leftover)
-        for putter in putters:
-            putter.join(BOUND)
-        found = sorted(fates.get_nowait() for _ in range(fates.qsize()))
-        assert found == [*range(30), *range(100, 130), *range(200, 230)]
+    for round_number in range(200):
+        crowd = Crowd()
+        crowd.start()
+        for _ in range(round_number % 60):
+            crowd.fates.put(crowd.mailbox.get())
+        for leftover in crowd.mailbox.close():
+            crowd.fates.put(leftover)
+        assert crowd.disperse() == list(range(90))
 
 
 @pytest.mark.requirement("runtime:mailbox:timers")

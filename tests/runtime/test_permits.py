@@ -79,7 +79,9 @@ def test_a_closed_gate_honours_no_permit_and_takes_none() -> None:
     assert (permits.granted, permits.taken) == (1, 0)
 
 
-@given(st.integers(1, 4), st.lists(st.one_of(st.integers(1, 5), st.sampled_from(["take", "close"])), max_size=40))
+@given(
+    st.integers(1, 4), st.lists(st.one_of(st.integers(1, 5), st.sampled_from(["take", "close"])), max_size=40)
+)
 def test_permits_do_as_a_counter_would(window: int, program: list[int | str]) -> None:
     permits = Permits(window)
     out, closed = 0, False

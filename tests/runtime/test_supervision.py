@@ -67,7 +67,9 @@ def test_the_allowed_restarts_never_exceed_the_limit_in_any_window(
     limit: int, period: int, gaps: list[int]
 ) -> None:
     intensity = Intensity(limit, float(period))
-    now, allowed, last = 0, [], []
+    now = 0
+    allowed: list[int] = []
+    last: list[int] = []
     for gap in gaps:
         now += gap
         crowded = sum(1 for moment in allowed if moment >= now - period) >= limit

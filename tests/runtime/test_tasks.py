@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from typing import Any
 
 import pytest
 
 from mcp_actors.runtime.actor import start_actor
 from mcp_actors.runtime.mailbox import TimerFired
-from mcp_actors.runtime.ref import Ref
 from mcp_actors.runtime.tasks import Cancel, PoolFull, PoolStopped, Run, TaskPool
 from mcp_actors.runtime.worker import Done, Failed, Finished, Outcome, Refused
-from tests.runtime.probes import BOUND, Bang, FakeClock, Probe, block_until, everything_in, soon, start_probe, stop
+from tests.runtime.probes import (
+    BOUND,
+    Bang,
+    FakeClock,
+    block_until,
+    everything_in,
+    soon,
+    start_probe,
+    stop,
+)
 
 
 class Office:
@@ -324,29 +333,22 @@ def test_each_task_is_answered_exactly_once_while_the_pool_stops() -> None:
         assert sorted([*answered, *refused]) == list(range(200))
 
 
-def test_the_idle_keep_nothing_alive() -> None:
-    class Load:
-        pass
+class Load:
+    """Something whose end can be observed."""
 
-    import weakref
+    def __init__(self, gone: threading.Event) -> None:
+        weakref.finalize(self, gone.set)
 
+    def carry(self) -> Load:
+        return self
+
+
+def test_an_idle_worker_keeps_neither_the_job_nor_its_value_alive() -> None:
     office = Office()
-    load = Load()
-    watched = weakref.ref(load)
-    office.pool.tell(Run("heavy", lambda load=load: load, None))
-    office.run("next", lambda: None)
-    office.answer()
-    del load
-    office.settle()
-    assert wait_until_gone(watched)
+    gone = threading.Event()
+    assert office.pool.tell(Run("heavy", Load(gone).carry))
+    assert gone.wait(BOUND)
     office.close()
-
-
-def wait_until_gone(watched: Any) -> bool:
-    deadline = soon()
-    while watched() is not None and not deadline.expired:
-        threading.Event().wait(0.001)
-    return watched() is None
 
 
 def test_a_reply_to_a_dead_client_is_dropped() -> None:
@@ -357,12 +359,3 @@ def test_a_reply_to_a_dead_client_is_dropped() -> None:
     office.run("for the living", lambda: "fine")
     assert office.answer() == ("for the living", Done("fine"))
     office.close()
-
-
-def test_pools_are_known_to_their_parent() -> None:
-    parent, parent_ref = start_probe()
-    pool: Ref = start_actor(TaskPool, parent=parent_ref, deadline=soon())
-    stop(pool)
-    assert parent.seen.get(timeout=BOUND).ref is pool
-    stop(parent_ref)
-    assert isinstance(parent, Probe)

@@ -89,6 +89,7 @@ def test_flush_does_not_take_dropped_events_for_the_one_still_in_hand() -> None:
     detach = bus.attach(handler)
     bus.emit(note(0))
     assert entered.wait(WAIT)
+    assert not bus.flush(0.0)
     for number in range(1, 5):
         bus.emit(note(number))
     assert not bus.flush(0.0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
 import threading
 from collections.abc import Callable
 
@@ -25,8 +27,10 @@ def in_a_child(work: Callable[[], bytes]) -> bytes:
         finally:
             os._exit(0)
     os.close(writer)
-    with open(reader, "rb") as pipe:
-        answer = pipe.read()
+    with open(reader, "rb", buffering=0) as pipe:
+        ready, _, _ = select.select([pipe], [], [], 2 * WAIT)
+        answer = pipe.read(1000) if ready else b"the child hangs"
+    os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     return answer
 

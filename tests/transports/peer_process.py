@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import select
 import socket
 import sys
 
@@ -16,9 +17,7 @@ def main() -> None:
         control.connect(address)
     except OSError:
         return
-    orders = control.makefile("rb")
-    while line := orders.readline():
-        order = json.loads(line)
+    while order := next_order(control):
         if order["do"] == "exit":
             return
         if order["do"] == "receive":
@@ -26,6 +25,23 @@ def main() -> None:
         else:
             send(base64.b64decode(order["frame"]), framing)
             control.sendall(b"\n")
+
+
+def next_order(control: socket.socket) -> dict[str, str]:
+    """The next order; empty when the control socket or stdin ends. Stdin is watched, not read."""
+    poller = select.poll()
+    poller.register(control, select.POLLIN)
+    poller.register(0, 0)
+    line = bytearray()
+    while not line.endswith(b"\n"):
+        if any(fd == 0 for fd, _ in poller.poll()):
+            return {}
+        part = control.recv(1 << 20)
+        if not part:
+            return {}
+        line += part
+    order: dict[str, str] = json.loads(line)
+    return order
 
 
 def receive(framing: str) -> bytes:

@@ -6,18 +6,16 @@ import base64
 import contextlib
 import json
 import os
-import select
 import socket
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from mcp_actors.protocol.endings import EndKind, Ending
-from mcp_actors.protocol.framing import FramingName, LineFramer
+from mcp_actors.protocol.framing import FramingName
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.testing import Peer
-from mcp_actors.transports.contract import SendVerdict, Transport, Wire, WireEnded, WireStats
+from mcp_actors.transports.contract import Transport
 from mcp_actors.transports.memory import MemoryEnd, MemoryTransport
 from mcp_actors.transports.stdio.transport import StdioTransport
 
@@ -64,7 +62,6 @@ class ProcessPeer:
         self._listener.listen()
         self._listener.settimeout(10.0)
         self._control: socket.socket | None = None
-        self._answers = b""
 
     def receive(self, timeout: float) -> bytes:
         answer = self._ask({"do": "receive"}, timeout)
@@ -100,9 +97,8 @@ class ProcessPeer:
 
     def _newest(self) -> socket.socket:
         """The control connection of the newest process, waited for if the last one is gone."""
-        if self._control is not None and _at_end(self._control):
+        while self._control is None or _at_end(self._control):
             self._hang_up()
-        if self._control is None:
             self._control, _ = self._listener.accept()
         return self._control
 
@@ -137,90 +133,3 @@ def stdio_maker(framing: FramingName = "line") -> Iterator[tuple[Transport, Peer
             yield StdioTransport(command, framing=framing, max_frame_bytes=LIMIT, high_water=HIGH_WATER), peer
         finally:
             peer.shut_down()
-
-
-class SocketWire:
-    """A wire as a user may write one: a socket pair, line framing, no thread of its own."""
-
-    def __init__(self, line: socket.socket) -> None:
-        line.setblocking(False)
-        self._line = line
-        self._framer = LineFramer(LIMIT)
-        self._backlog = b""
-        self._ending: Ending | None = None
-        self._counts = [0, 0, 0, 0]
-        self._gone = False
-
-    def wait(self) -> None:
-        if self._framer.ready:
-            return
-        if self._ending is not None:
-            raise WireEnded(self._ending)
-        select.select([self._line], [], [])
-        if not self._peek():
-            self._ending = self._ending or Ending(EndKind.EOF, "the peer closed the socket")
-            raise WireEnded(self._ending)
-
-    def read(self, limit: int | None) -> list[bytes]:
-        if not self._framer.ready:
-            self._receive()
-        frames = self._framer.frames(limit)
-        self._counts[2] += len(frames)
-        if not frames and self._ending is not None:
-            raise WireEnded(self._ending)
-        return frames
-
-    def send(self, frame: bytes, token: int | None) -> SendVerdict:
-        del token
-        if self._gone or self._ending is not None:
-            return SendVerdict.CLOSED
-        if self._backlog and len(self._backlog) + len(frame) > HIGH_WATER:
-            return SendVerdict.BUSY
-        self._backlog += self._framer.wrap(frame)
-        self._counts[3] += 1
-        return SendVerdict.SENT if self._write() else SendVerdict.QUEUED
-
-    def flush(self, deadline: Deadline) -> bool:
-        while not self._write():
-            if not select.select([], [self._line], [], deadline.remaining())[1]:
-                return False
-        return True
-
-    def close(self, deadline: Deadline) -> Ending:
-        del deadline
-        self._ending = self._ending or Ending(EndKind.CLOSED, "we closed the socket")
-        if not self._gone:
-            self._gone = True
-            # Wakes the reader, which close() alone would not; the descriptor goes with the last reference.
-            with contextlib.suppress(OSError):
-                self._line.shutdown(socket.SHUT_RDWR)
-        return self._ending
-
-    def stats(self) -> WireStats:
-        bytes_in, bytes_out, frames_in, frames_out = self._counts
-        return WireStats(bytes_in, bytes_out, frames_in, frames_out, len(self._backlog))
-
-    def forget(self) -> None:
-        self._line.close()
-
-    def _peek(self) -> bool:
-        try:
-            return bool(self._line.recv(1, socket.MSG_PEEK)) and not self._gone
-        except OSError:
-            return False
-
-    def _receive(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            chunk = self._line.recv(65536)
-            self._counts[0] += len(chunk)
-            try:
-                self._framer.feed(chunk)
-            except Exception as error:  # noqa: BLE001 - any fault of the framing ends the wire
-                self._ending = Ending(EndKind.OVERSIZED, str(error))
-
-    def _write(self) -> bool:
-        with contextlib.suppress(OSError):
-            written = self._line.send(self._backlog) if self._backlog else 0
-            self._counts[1] += written
-            self._backlog = self._backlog[written:]
-        return not self._backlog or self._gone
