@@ -20,7 +20,6 @@ from rich.tree import Tree
 from mcp_actors import Client, ClientStats, CrashReport, errors, telemetry
 from mcp_actors import Progress as Report
 from mcp_actors.cli.demo_server import COMMAND
-from mcp_actors.protocol.types import ReadResourceResult, TextResourceContents
 from mcp_actors.telemetry import ConnectionTransition
 
 WIDTH: Final = 80
@@ -85,7 +84,7 @@ class _Story:
 
     def _kill(self) -> errors.ConnectionLost:
         self._title("3", "The server is killed in the middle of a call")
-        pid = _text(self._client.read_resource("demo://pid"))
+        pid = self._client.read_resource("demo://pid").text
         with self._bar("slow_count(100)", LONG_COUNT["to"]) as bar:
 
             def advance(report: Report) -> None:
@@ -147,12 +146,6 @@ class _Story:
         bar = Progress(*columns, console=self._console)
         bar.add_task(label, total=total)
         return bar
-
-
-def _text(resource: ReadResourceResult) -> str:
-    contents = resource.contents[0]
-    assert isinstance(contents, TextResourceContents)
-    return contents.text
 
 
 def _advance(bar: Progress, report: Report) -> None:

@@ -18,7 +18,7 @@ _RESTARTS_KEPT = 16
 
 
 class Board:
-    """Written by the Connection actor's thread alone; it outlives that actor, so a restart loses no history."""
+    """Written by the Connection actor's thread alone; it outlives the actor: a restart loses no history."""
 
     def __init__(self) -> None:
         self.state = State.STARTING

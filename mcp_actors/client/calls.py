@@ -1,22 +1,25 @@
-"""The way of a request from a caller's thread to the connection and back: blocking, with one total deadline."""
+"""The way of a request from a caller's thread to the connection and back: blocking, with one deadline."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 from msgspec import Raw, Struct
 
 from mcp_actors import errors
-from mcp_actors.client.failures import Circumstances, error_from
+from mcp_actors.client.failures import Circumstances, broken_down, error_from, late
 from mcp_actors.client.futures import CallFuture, FutureCaller
 from mcp_actors.client.notifications import Progress, ProgressHandler
+from mcp_actors.client.outgoing import Outgoing
 from mcp_actors.client.post_mortem import crash_report
 from mcp_actors.client.tree import Tree
-from mcp_actors.protocol import codec, outcomes
+from mcp_actors.protocol import outcomes
+from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.events import Awaited, Begun, Called, CancelAsked
-from mcp_actors.protocol.outcomes import CallOutcome, Completed, NotReady, Ready, TimedOut, WaitOutcome
+from mcp_actors.protocol.outcomes import CallOutcome, Completed, Lost, NotReady, Ready, TimedOut, WaitOutcome
 from mcp_actors.protocol.revisions import capability_for
+from mcp_actors.runtime.actor import StartFailure
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.lazy import Lazy, Spent
 from mcp_actors.runtime.slot import ForkedSlot, ProgressSlot, Slot, SlotTimeout
@@ -24,39 +27,19 @@ from mcp_actors.runtime.slot import ForkedSlot, ProgressSlot, Slot, SlotTimeout
 T = TypeVar("T")
 
 #: The machine answers at the deadline; this much later the caller stops believing in the machine.
-_GRACE = 1.0
-
-
-class Outgoing(Struct, frozen=True):
-    """A request ready to go. ``params`` and ``meta`` are encoded objects; ``what`` names it in errors."""
-
-    what: str
-    method: str
-    params: bytes = b"{}"
-    meta: bytes = b"{}"
+_GRACE: Final = 1.0
+#: Whoever was to wait for us had ended; that says nothing about the server.
+_NOBODY: Final = Lost(Ending(EndKind.BROKEN, "the connection was being restarted"), "not_sent")
 
 
 class Manner(Struct, frozen=True):
-    """How a caller wants its call made."""
+    """How a caller wants its call made. ``deadline`` is that of a larger task; else it is ``seconds`` off."""
 
     seconds: float
     on_progress: ProgressHandler | None = None
     wait: bool = False
     replay: bool = False
-
-
-def outgoing(method: str, params: Mapping[str, Any] | None, *, what: str | None = None) -> Outgoing:
-    """Encode a request. What cannot be said in JSON is the caller's TypeError or ValueError, here and now."""
-    given = dict(params or {})
-    meta = given.pop("_meta", None)
-    if meta is not None and not isinstance(meta, Mapping):
-        raise TypeError(f"_meta must be an object, not {type(meta).__name__}")
-    return Outgoing(
-        what or method,
-        method,
-        codec.encode(given) if given else b"{}",
-        codec.encode(dict(meta)) if meta else b"{}",
-    )
+    deadline: Deadline | None = None
 
 
 class Calls:
@@ -66,18 +49,20 @@ class Calls:
         self._trees = trees
         self._max_frame_bytes = max_frame_bytes
 
-    def tree(self, what: str) -> Tree:
-        """The running tree, started now if need be."""
+    def tree(self, refusal: str) -> Tree:
+        """The running tree, started now if need be; ``refusal`` says what comes to nothing without one."""
         try:
             return self._trees.get()
         except Spent:
-            raise errors.ClientClosed(f"{what} was not sent: the client is closed") from None
+            raise errors.ClientClosed(f"{refusal}: the client is closed") from None
+        except StartFailure as failure:
+            raise errors.StartFailed(f"{refusal}: this client cannot run: {failure}") from failure
 
     def run(self, request: Outgoing, manner: Manner) -> Raw:
         """Send a request and block until its result is there; raises what went wrong instead."""
         self._check_size(request)
-        deadline = Deadline.after(manner.seconds)
-        tree = self.tree(request.what)
+        deadline = manner.deadline or Deadline.after(manner.seconds)
+        tree = self.tree(f"{request.what} was not sent")
         self._enter(tree, request, deadline if manner.wait else None)
         try:
             return self._run(tree, request, manner, deadline)
@@ -88,51 +73,55 @@ class Calls:
         finally:
             tree.admission.leave()
 
-    def await_ready(self, what: str, seconds: float) -> Tree:
-        """Block until the connection is ready; raises why it is not."""
-        tree = self.tree(what)
-        outcome = self._await_ready(tree, Deadline.after(seconds), seconds)
-        if not isinstance(outcome, Ready):
-            raise self._error(tree, what, outcome)
-        return tree
+    def await_ready(self, what: str, seconds: float, deadline: Deadline) -> None:
+        """Block until the connection is ready; raises why it is not. ``what`` is the call that waits."""
+        tree = self.tree(f"{what} was not sent" if what else "there is no connection to wait for")
+        self._require_ready(tree, what, seconds, deadline)
 
     def submit(self, request: Outgoing, manner: Manner, decode: Callable[[Raw], T]) -> CallFuture[T]:
         """Send a request and return at once; the future gets the decoded result or the error."""
         self._check_size(request)
-        tree = self.tree(request.what)
+        tree = self.tree(f"{request.what} was not sent")
         self._enter(tree, request, None)
         future: CallFuture[T] = CallFuture()
         future.add_done_callback(lambda _: tree.admission.leave())
-        caller = FutureCaller(
-            future,
-            lambda caller, seconds: _called(caller, request, seconds, manner.on_progress is not None),
-            lambda outcome: decode(self._result(tree, request, outcome)),
-            Deadline.after(manner.seconds),
-        )
+
+        def call(caller: FutureCaller, seconds: float) -> Called:
+            self._check_capability(tree, request)
+            return _called(caller, request, seconds, manner.on_progress is not None)
+
+        def finish(outcome: CallOutcome | WaitOutcome, sent: bool) -> T:
+            if isinstance(outcome, Completed):
+                return decode(outcome.result)
+            raise self._error(tree, request.what, _in_full(outcome, manner), waiting=not sent)
+
+        caller = FutureCaller(future, call, finish, Deadline.after(manner.seconds), tree.wiring.settlements)
         caller.on_progress, caller.wait = manner.on_progress, manner.wait
-        connection, pool = tree.connection, tree.pool
-        gone = connection is None or pool is None
-        if gone or not caller.send(connection, pool, first=not tree.wiring.board.ever_ready):  # type: ignore[arg-type]
-            caller.set(NotReady(tree.wiring.board.state.value))
+        self._set_out(tree, caller)
         return future
 
     # Steps.
 
+    def _set_out(self, tree: Tree, caller: FutureCaller) -> None:
+        connection, pool = tree.connection, tree.pool
+        first = not tree.wiring.board.ever_ready
+        if connection is None or pool is None or not caller.send(connection, pool, first=first):
+            caller.set_unsent(NotReady(tree.state.value))
+        if pool is None or not pool.is_alive:
+            # Nobody else may be left to do it, and this is a thread of the user's.
+            tree.wiring.settlements.finish_all()
+
     def _run(self, tree: Tree, request: Outgoing, manner: Manner, deadline: Deadline) -> Raw:
         while True:
             if not tree.wiring.board.ever_ready:
-                ready = self._await_ready(tree, deadline, manner.seconds)
-                if not isinstance(ready, Ready):
-                    raise self._error(tree, request.what, ready)
+                self._require_ready(tree, request.what, manner.seconds, deadline)
             self._check_capability(tree, request)
             outcome = self._exchange(tree, request, manner, deadline)
             if type(outcome) is Completed:
                 return outcome.result
-            again = (isinstance(outcome, NotReady) and manner.wait) or (
-                manner.replay and isinstance(outcome, outcomes.Lost)
-            )
-            if not again or not self._ready_again(tree, deadline, manner.seconds):
-                raise self._error(tree, request.what, outcome)
+            if not _may_repeat(outcome, manner) or deadline.expired:
+                raise self._error(tree, request.what, _in_full(outcome, manner))
+            self._require_ready(tree, request.what, manner.seconds, deadline)
 
     def _exchange(self, tree: Tree, request: Outgoing, manner: Manner, deadline: Deadline) -> CallOutcome:
         progress = manner.on_progress
@@ -141,7 +130,7 @@ class Calls:
         connection = tree.connection
         called = _called(slot, request, remaining, progress is not None)
         if connection is None or not connection.tell(called):
-            return NotReady(tree.wiring.board.state.value)
+            return NotReady(tree.state.value)
         limit = Deadline.after(remaining + _GRACE)
         try:
             if isinstance(slot, ProgressSlot) and progress is not None:
@@ -156,23 +145,30 @@ class Calls:
             connection.tell(CancelAsked(slot, "interrupted"))
             raise
 
-    def _await_ready(self, tree: Tree, deadline: Deadline, seconds: float) -> CallOutcome | WaitOutcome:
-        slot: Slot[WaitOutcome] = Slot()
+    def _require_ready(self, tree: Tree, what: str, seconds: float, deadline: Deadline) -> None:
+        """Wait until the connection is ready, also through a restart of its actors; raise why it is not."""
+        outcome = self._await_ready(tree, deadline)
+        while isinstance(outcome, Lost) and tree.await_restart(deadline):
+            outcome = self._await_ready(tree, deadline)
+        if isinstance(outcome, Ready):
+            return
+        if isinstance(outcome, TimedOut | Lost):
+            outcome = outcomes.Stopped() if tree.wiring.closing else TimedOut(seconds)
+        raise self._error(tree, what, outcome, waiting=True)
+
+    def _await_ready(self, tree: Tree, deadline: Deadline) -> CallOutcome | WaitOutcome:
+        slot: Slot[CallOutcome | WaitOutcome] = Slot()
         connection = tree.connection
         remaining = deadline.remaining()
         if connection is None or not connection.tell(Awaited(slot, remaining)):
-            return NotReady(tree.wiring.board.state.value)
+            return _NOBODY
         try:
-            outcome = slot.wait(Deadline.after(remaining + _GRACE))
+            return slot.wait(Deadline.after(remaining + _GRACE))
         except SlotTimeout:
-            return TimedOut(seconds)
+            return TimedOut(remaining)
         except BaseException:
             connection.tell(CancelAsked(slot, "interrupted"))
             raise
-        return TimedOut(seconds) if isinstance(outcome, TimedOut) else outcome
-
-    def _ready_again(self, tree: Tree, deadline: Deadline, seconds: float) -> bool:
-        return not deadline.expired and isinstance(self._await_ready(tree, deadline, seconds), Ready)
 
     def _enter(self, tree: Tree, request: Outgoing, deadline: Deadline | None) -> None:
         if not tree.admission.enter(deadline):
@@ -206,27 +202,23 @@ class Calls:
                 details={"capability": path},
             )
 
-    def _result(self, tree: Tree, request: Outgoing, outcome: CallOutcome | WaitOutcome) -> Raw:
-        if isinstance(outcome, Completed):
-            return outcome.result
-        raise self._error(tree, request.what, outcome)
-
-    def _error(self, tree: Tree, what: str, outcome: CallOutcome | WaitOutcome) -> errors.McpError:
+    def _error(
+        self, tree: Tree, what: str, outcome: CallOutcome | WaitOutcome, *, waiting: bool = False
+    ) -> errors.McpError:
         wiring = tree.wiring
-        if tree.failure is not None:
-            return errors.Unavailable(
-                f"{what} was not sent: the connection's own actors failed too often: {tree.failure}",
-                state=wiring.board.state.value,
-                details={"failure": str(tree.failure)},
-            )
         told = not isinstance(outcome, outcomes.Rejected | outcomes.Withdrawn | outcomes.Stopped)
         about = Circumstances(
             what,
             wiring.transport.label,
-            wiring.board.state.value,
+            tree.state.value,
             wiring.board.retry_after,
             crash_report(wiring) if told else None,
         )
+        unsent = waiting or isinstance(outcome, NotReady)
+        if unsent and told and tree.failure is not None:
+            return broken_down(tree.failure, about)
+        if waiting and isinstance(outcome, TimedOut):
+            return late(outcome.seconds, wiring.board.cause, about)
         return error_from(outcome, about)
 
 
@@ -239,3 +231,12 @@ def unpark(tree: Tree) -> None:
 
 def _called(caller: Any, request: Outgoing, seconds: float, progress: bool) -> Called:
     return Called(caller, request.method, request.params, request.meta, seconds, progress)
+
+
+def _may_repeat(outcome: CallOutcome, manner: Manner) -> bool:
+    return (isinstance(outcome, NotReady) and manner.wait) or (isinstance(outcome, Lost) and manner.replay)
+
+
+def _in_full(outcome: Any, manner: Manner) -> Any:
+    """A deadline is told as the caller gave it, not as the part of it that was left for the last step."""
+    return TimedOut(manner.seconds) if isinstance(outcome, TimedOut) else outcome

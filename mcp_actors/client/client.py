@@ -6,18 +6,19 @@ import itertools
 import os
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, Self, TypedDict, Unpack
+from typing import Any, Literal, Self, Unpack
 
-from msgspec import Raw
+from msgspec import structs
 
 from mcp_actors import errors
-from mcp_actors.client.calls import Calls, Manner, Outgoing, outgoing, unpark
+from mcp_actors.client.calls import Calls, Manner, unpark
 from mcp_actors.client.futures import CallFuture
-from mcp_actors.client.listings import Listings, Pages
+from mcp_actors.client.listings import Listings, P, Pages
 from mcp_actors.client.notifications import Detach, Handlers, NotificationHandler, ProgressHandler
-from mcp_actors.client.options import LADDER_SECONDS, ClientOptions, check_seconds
+from mcp_actors.client.options import LADDER_SECONDS, ClientOptions, CommonOptions, check_seconds
+from mcp_actors.client.outgoing import check_text, outgoing, prompt_wanted, tool_call
 from mcp_actors.client.post_mortem import crash_report
-from mcp_actors.client.results import parse
+from mcp_actors.client.results import decoded, parse, told
 from mcp_actors.client.stats import ClientStats, stats_of
 from mcp_actors.client.tree import Tree
 from mcp_actors.client.wiring import Wiring
@@ -37,25 +38,6 @@ registry: Registry[Client] = LocalRegistry()
 State = Literal["starting", "initializing", "ready", "backoff", "closing"]
 
 
-class CommonOptions(TypedDict, total=False):
-    """What every constructor takes; see `ClientOptions` for the defaults."""
-
-    request_timeout: float
-    init_timeout: float
-    backoff_min: float
-    backoff_max: float
-    backoff_jitter: float
-    max_frame_bytes: int
-    max_in_flight: int
-    window: int
-    frames_per_permit: int | None
-    max_failed_starts: int
-    protocol: str
-    client_info: Mapping[str, Any] | None
-    notification_overflow: Literal["drop_oldest", "block"]
-    name: str | None
-
-
 class Client:
     """A connection to one MCP server. Threads may share it; after a fork the child gets its own connection.
 
@@ -72,7 +54,6 @@ class Client:
         self._ids = itertools.count(1)
         self._trees: Lazy[Tree] = Lazy(self._plant)
         self._calls = Calls(self._trees, options.max_frame_bytes)
-        self._pid = os.getpid()
         self.name = options.name or transport.label
         if options.name is not None:
             registry.register(options.name, self)
@@ -116,11 +97,15 @@ class Client:
 
     def start(self) -> Self:
         """Begin to connect and return at once. A parked client tries again."""
-        tree = self._calls.tree("start")
-        if tree.failure is not None:
+        tree = self._trees.value
+        if tree is not None and tree.failure is not None:
             self._trees.drop(tree)
-            tree = self._calls.tree("start")
-        unpark(tree)
+            tree.stop(Deadline.after(0.0))
+            tree = None
+        current = self._calls.tree("start() came too late")
+        # One that was made just now tries anyway; it must not do so twice.
+        if current is tree:
+            unpark(current)
         return self
 
     def wait_ready(self, timeout: float | None = None) -> Self:
@@ -128,7 +113,7 @@ class Client:
         options = self._options
         patience = options.max_failed_starts * (options.init_timeout + options.backoff_max)
         seconds = patience if timeout is None else check_seconds("timeout", timeout)
-        self._calls.await_ready("waiting for the server", seconds)
+        self._calls.await_ready("", seconds, Deadline.after(seconds))
         return self
 
     def close(self, timeout: float | None = None) -> None:
@@ -167,18 +152,19 @@ class Client:
         if self._trees.spent:
             return "closing"
         tree = self._trees.value
-        return "starting" if tree is None else tree.wiring.board.state.value
+        return "starting" if tree is None else tree.state.value
 
     @property
     def server_info(self) -> types.Implementation:
         """How the server introduced itself. Unverified."""
         info = {"name": "", "version": "", **self._agreement("server_info").server_info}
-        return types.Implementation.from_wire(info)
+        return told("server_info", types.Implementation, info)
 
     @property
     def server_capabilities(self) -> types.ServerCapabilities:
         """What the server offers."""
-        return types.ServerCapabilities.from_wire(self._agreement("server_capabilities").capabilities)
+        capabilities = self._agreement("server_capabilities").capabilities
+        return told("server_capabilities", types.ServerCapabilities, capabilities)
 
     @property
     def instructions(self) -> str | None:
@@ -205,11 +191,13 @@ class Client:
 
     def ping(self, *, timeout: float | None = None, wait: bool = False) -> None:
         """Make sure that the server answers."""
+        manner = self._manner(timeout, wait=wait)
+        deadline = Deadline.after(manner.seconds)
         if not self._ever_ready():
-            self._calls.await_ready("ping", self._seconds(timeout))
+            self._calls.await_ready("ping", manner.seconds, deadline)
         # MCP 2026-07-28 has no ping; server/discover costs as little and every server has it.
         method = "ping" if self._agreement("ping").revision.has_ping else "server/discover"
-        self._calls.run(outgoing(method, None), Manner(self._seconds(timeout), wait=wait))
+        self._calls.run(outgoing(method, what="ping"), structs.replace(manner, deadline=deadline))
 
     def list_tools(self, *, timeout: float | None = None, wait: bool = False) -> list[types.Tool]:
         """All tools of the server; pages are followed."""
@@ -230,13 +218,13 @@ class Client:
     ) -> types.CallToolResult:
         """Call a tool and block until it has answered. A tool that failed gives ``result.is_error``.
 
-        ``on_progress`` runs on this thread, before the call returns. ``wait=True`` waits for a connection that is
-        not ready. ``replay=True`` sends the call again after a lost connection, if the last listing says that
-        the tool is read-only or idempotent.
+        ``on_progress`` runs on this thread, before the call returns. ``wait=True`` waits for a connection
+        that is not ready. ``replay=True`` sends the call again after a lost connection, if the last listing says
+        that the tool is read-only or idempotent.
         """
-        request = _tool_call(name, arguments)
+        request = tool_call(name, arguments)
         repeat = replay and self._listings.repeatable(name)
-        manner = Manner(self._seconds(timeout), on_progress, wait, repeat)
+        manner = self._manner(timeout, on_progress, wait=wait, replay=repeat)
         return parse(types.CallToolResult, self._calls.run(request, manner), request.what)
 
     def submit_tool(
@@ -249,8 +237,8 @@ class Client:
         wait: bool = False,
     ) -> CallFuture[types.CallToolResult]:
         """Call a tool and return a future at once. ``on_progress`` runs among the notification handlers."""
-        request = _tool_call(name, arguments)
-        manner = Manner(self._seconds(timeout), on_progress, wait)
+        request = tool_call(name, arguments)
+        manner = self._manner(timeout, on_progress, wait=wait)
         return self._calls.submit(
             request, manner, lambda result: parse(types.CallToolResult, result, request.what)
         )
@@ -264,9 +252,8 @@ class Client:
         self, uri: str, *, timeout: float | None = None, wait: bool = False
     ) -> types.ReadResourceResult:
         """The contents of a resource: text or bytes, possibly several parts."""
-        _check_text("uri", uri)
-        request = outgoing("resources/read", {"uri": uri}, what=f"resources/read {uri!r}")
-        result = self._calls.run(request, Manner(self._seconds(timeout), wait=wait))
+        request = outgoing("resources/read", {"uri": check_text("uri", uri)}, what=f"resources/read {uri!r}")
+        result = self._calls.run(request, self._manner(timeout, wait=wait))
         return parse(types.ReadResourceResult, result, request.what)
 
     def list_prompts(self, *, timeout: float | None = None, wait: bool = False) -> list[types.Prompt]:
@@ -283,10 +270,8 @@ class Client:
         wait: bool = False,
     ) -> types.GetPromptResult:
         """A prompt, filled in with ``arguments``."""
-        _check_text("name", name)
-        params = {"name": name} | ({} if arguments is None else {"arguments": _object(arguments)})
-        request = outgoing("prompts/get", params, what=f"prompts/get {name!r}")
-        result = self._calls.run(request, Manner(self._seconds(timeout), wait=wait))
+        request = prompt_wanted(name, arguments)
+        result = self._calls.run(request, self._manner(timeout, wait=wait))
         return parse(types.GetPromptResult, result, request.what)
 
     def request(
@@ -299,15 +284,14 @@ class Client:
         wait: bool = False,
     ) -> codec.Json:
         """Anything else: send ``method`` and return the result as plain JSON."""
-        _check_text("method", method)
-        request = outgoing(method, None if params is None else _object(params))
-        manner = Manner(self._seconds(timeout), on_progress, wait)
-        return _decoded(self._calls.run(request, manner), method)
+        request = outgoing(check_text("method", method), params)
+        manner = self._manner(timeout, on_progress, wait=wait)
+        return decoded(self._calls.run(request, manner), method)
 
     # News.
 
     def on_notification(self, handler: NotificationHandler, method: str | None = None) -> Detach:
-        """Call ``handler`` for each notification, or those of one method; returns a function that detaches it.
+        """Call ``handler`` for each notification, or those of one method; returns what detaches it.
 
         Handlers run one after the other on a thread of the pool. They may use or close this client.
         """
@@ -348,35 +332,18 @@ class Client:
             )
         return agreement
 
-    def _seconds(self, timeout: float | None) -> float:
-        return self._options.request_timeout if timeout is None else check_seconds("timeout", timeout)
+    def _manner(
+        self,
+        timeout: float | None,
+        on_progress: ProgressHandler | None = None,
+        *,
+        wait: bool = False,
+        replay: bool = False,
+    ) -> Manner:
+        if on_progress is not None and not callable(on_progress):
+            raise TypeError(f"on_progress must be callable, not {type(on_progress).__name__}")
+        seconds = self._options.request_timeout if timeout is None else check_seconds("timeout", timeout)
+        return Manner(seconds, on_progress, wait, replay)
 
-    def _pages(self, method: str, kind: Any, timeout: float | None, wait: bool) -> Any:
-        deadline = Deadline.after(self._seconds(timeout))
-        return Pages(self._calls, method, kind, deadline, wait)
-
-
-def _tool_call(name: str, arguments: Mapping[str, Any] | None) -> Outgoing:
-    _check_text("name", name)
-    params: dict[str, Any] = {"name": name}
-    if arguments is not None:
-        params["arguments"] = _object(arguments)
-    return Outgoing(f"tools/call {name!r}", "tools/call", codec.encode(params))
-
-
-def _check_text(parameter: str, value: object) -> None:
-    if not isinstance(value, str):
-        raise TypeError(f"{parameter} must be a string, not {type(value).__name__}")
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise TypeError(f"arguments must be a mapping of names to values, not {type(value).__name__}")
-    return value
-
-
-def _decoded(result: Raw, what: str) -> codec.Json:
-    try:
-        return codec.decode(result)
-    except codec.DecodeFailed as error:
-        raise errors.InvalidResponse(f"{what} got an answer that is not JSON: {error}") from error
+    def _pages(self, method: str, kind: type[P], timeout: float | None, wait: bool) -> Pages[P]:
+        return Pages(self._calls, method, kind, self._manner(timeout, wait=wait))

@@ -78,6 +78,7 @@ class ConnectionActor(Actor):
         }
 
     def init(self) -> None:
+        self._wiring.settlements.resume(self._pool)
         # A new incarnation never inherits a half-read stream: the transport closes the old wire first.
         self.handle(E.Begun())
 
@@ -94,19 +95,28 @@ class ConnectionActor(Actor):
     def terminate(self, reason: Reason) -> None:
         """Whoever still waits gets an answer, also when a bug ended this actor."""
         self.lane.close()
+        if self._wiring.closing:
+            self._wiring.halted.set(None)
+        else:
+            # Until the next incarnation has got somewhere.
+            self._board.state = State.STARTING
+        waiting = set(self.machine.waiters)
         for caller in self.machine.callers():
-            caller.set(self._farewell(reason, "unknown"))  # type: ignore[attr-defined]  # our callers are slots
+            outcome = "not_sent" if caller in waiting else "unknown"
+            caller.set(self._farewell(reason, outcome))  # type: ignore[attr-defined]  # our callers are slots
 
     def undelivered(self, message: Any) -> None:
         """A request that came too late was certainly not sent. Any thread."""
         if isinstance(message, E.Called | E.Awaited):
             message.caller.set(self._farewell(self.ref.reason, "not_sent"))  # type: ignore[attr-defined]
+        elif isinstance(message, E.StopAsked):
+            self._wiring.halted.set(None)
 
     def _farewell(self, reason: Reason | None, outcome: Any) -> CallOutcome:
         if self._wiring.closing:
             return Stopped()
         why = f": {type(reason.error).__name__}: {reason.error}" if isinstance(reason, Crashed) else ""
-        return Lost(Ending(EndKind.BROKEN, f"the connection was restarted{why}"), outcome)
+        return Lost(Ending(EndKind.BROKEN, f"this client had to restart a part of itself{why}"), outcome)
 
     def _event(self, message: Any) -> E.Event:
         """What the machine calls this message; what is published about the wire is published on the way."""

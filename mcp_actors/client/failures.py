@@ -27,13 +27,19 @@ _TYPES: dict[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What an error needs to know beside the outcome. ``what`` is the call, as a reader would name it."""
+    """What an error needs to know beside the outcome. ``what`` is the call, as a reader would name it, or
+    empty if somebody only waited until the server is ready."""
 
     what: str
     server: str
     state: str
     retry_after: float | None = None
     crash_report: CrashReport | None = None
+
+    @property
+    def unsent(self) -> str:
+        """The opening of an error about a call that was not made; empty if somebody only waited."""
+        return f"{self.what} was not sent: " if self.what else ""
 
 
 def error_type(outcome: outcomes.CallOutcome | outcomes.WaitOutcome) -> str:
@@ -43,7 +49,7 @@ def error_type(outcome: outcomes.CallOutcome | outcomes.WaitOutcome) -> str:
     return _TYPES[type(outcome)]
 
 
-def error_from(
+def error_from(  # noqa: C901 - one case for each outcome
     outcome: outcomes.CallOutcome | outcomes.WaitOutcome | outcomes.NoCommonVersion, about: Circumstances
 ) -> errors.McpError:
     """A fresh error for an outcome that is not a success."""
@@ -76,13 +82,33 @@ def error_from(
                 details={"attempts": attempts},
             )
         case outcomes.Withdrawn(by, reason):
-            return errors.Cancelled(f"{about.what} was cancelled by the {by}{_because(reason)}")
+            return errors.Cancelled(f"{about.what or 'the wait'} was cancelled by the {by}{_because(reason)}")
         case outcomes.Stopped():
-            return errors.ClientClosed(f"{about.what} ended because the client was closed")
+            return errors.ClientClosed(f"{about.what or 'the wait'} ended because the client was closed")
         case outcomes.Completed() | outcomes.Ready():
             raise AssertionError(f"{outcome} is no failure")
         case _:
             assert_never(outcome)
+
+
+def late(seconds: float, cause: outcomes.Cause | None, about: Circumstances) -> errors.RequestTimeout:
+    """The server was not ready by the deadline; ``cause`` is why the last try failed."""
+    return errors.RequestTimeout(
+        f"{about.unsent}{about.server} was not ready within {seconds:g} s (state: {about.state})"
+        f"{_because(describe(cause))}",
+        details={"seconds": seconds, "state": about.state},
+        crash_report=about.crash_report,
+    )
+
+
+def broken_down(failure: BaseException, about: Circumstances) -> errors.Unavailable:
+    """The connection's own actors failed until their supervisor gave up."""
+    return errors.Unavailable(
+        f"{about.unsent}this client broke down: {failure}; start() tries again",
+        state=about.state,
+        details={"failure": str(failure)},
+        crash_report=about.crash_report,
+    )
 
 
 def describe(cause: outcomes.Cause | None) -> str:
@@ -149,8 +175,7 @@ def _lost(ending: Ending, outcome: errors.Outcome, about: Circumstances) -> erro
 def _unavailable(state: str, cause: outcomes.Cause | None, about: Circumstances) -> errors.Unavailable:
     again = "" if about.retry_after is None else f"; next try in {about.retry_after:.1f} s"
     return errors.Unavailable(
-        f"{about.what} was not sent: {about.server} is not ready (state: {state}){again}"
-        f"{_because(describe(cause))}",
+        f"{about.unsent}{about.server} is not ready (state: {state}){again}{_because(describe(cause))}",
         state=state,
         retry_after=about.retry_after,
         crash_report=about.crash_report,

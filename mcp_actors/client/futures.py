@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
+from functools import partial
 from typing import Any, TypeVar
 
 from msgspec import Raw
@@ -14,7 +16,7 @@ from mcp_actors import errors
 from mcp_actors.client.notifications import DirectedProgress, ProgressHandler
 from mcp_actors.protocol import codec
 from mcp_actors.protocol.events import Awaited, Called, CancelAsked
-from mcp_actors.protocol.outcomes import CallOutcome, NotReady, Ready, TimedOut, WaitOutcome
+from mcp_actors.protocol.outcomes import CallOutcome, NotReady, Ready, WaitOutcome
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.ref import Ref
 from mcp_actors.runtime.tasks import Run
@@ -29,14 +31,19 @@ class CallFuture(Future[T]):
         super().__init__()
         self._pid = os.getpid()
         self._withdraw: Callable[[], object] | None = None
+        self._cancellable = [True]
 
     def cancel(self) -> bool:
         """Take the call back; False only if it is done."""
         if not super().cancel():
             return False
-        # Never "running" for the standard library, so that it may be cancelled; but those who wait must be told.
-        with contextlib.suppress(RuntimeError, InvalidStateError):
-            self.set_running_or_notify_cancel()
+        try:
+            # list.pop is atomic: of several who cancel, one tells the others.
+            self._cancellable.pop()
+        except IndexError:
+            return True
+        # Never "running" for the standard library, so that it may be cancelled; who waits must be told.
+        self.set_running_or_notify_cancel()
         if self._withdraw is not None:
             self._withdraw()
         return True
@@ -74,6 +81,34 @@ class CallFuture(Future[T]):
             )
 
 
+class Settlements:
+    """Futures to be finished. Their callbacks are user code, so a worker of the pool does it; what a pool has
+    left undone is done after its restart, or by whoever ends the tree. Any thread."""
+
+    def __init__(self) -> None:
+        self._jobs: deque[Callable[[], None]] = deque()
+
+    def add(self, job: Callable[[], None], pool: Ref | None) -> None:
+        """Have a future finished."""
+        self._jobs.append(job)
+        self.resume(pool)
+
+    def resume(self, pool: Ref | None) -> None:
+        """Have a worker of ``pool`` finish what is left."""
+        if self._jobs and pool is not None:
+            pool.tell(Run(object(), self.finish_all, vouched=True))
+
+    def finish_all(self) -> None:
+        """Finish what is left, on this thread."""
+        while True:
+            try:
+                # Whoever pops it does it.
+                job = self._jobs.popleft()
+            except IndexError:
+                return
+            job()
+
+
 class FutureCaller:
     """Stands in the connection for a thread that waits: it awaits readiness, sends, and finishes the future.
 
@@ -84,13 +119,16 @@ class FutureCaller:
         self,
         future: CallFuture[Any],
         called: Callable[[FutureCaller, float], Called],
-        finish: Callable[[CallOutcome | WaitOutcome], Any],
+        finish: Callable[[CallOutcome | WaitOutcome, bool], Any],
         deadline: Deadline,
+        settlements: Settlements,
     ) -> None:
         self._future = future
         self._called = called
         self._finish = finish
         self._deadline = deadline
+        self._settlements = settlements
+        self._sent = False
         self._connection: Ref | None = None
         self._pool: Ref | None = None
         self.on_progress: ProgressHandler | None = None
@@ -105,10 +143,14 @@ class FutureCaller:
     def set(self, outcome: CallOutcome | WaitOutcome) -> bool:
         """What became of it."""
         if isinstance(outcome, Ready):
-            return self._call() or self._settle(NotReady("starting"))
+            return self._call() or self.set_unsent(NotReady("starting"))
         if isinstance(outcome, NotReady) and self.wait and not self._deadline.expired:
-            return self._await() or self._settle(outcome)
-        return self._settle(outcome)
+            return self._await() or self.set_unsent(outcome)
+        return self._settle(lambda: self._finish(outcome, self._sent))
+
+    def set_unsent(self, outcome: CallOutcome | WaitOutcome) -> bool:
+        """Nobody was there to send it."""
+        return self._settle(lambda: self._finish(outcome, False))
 
     def directed(self, params: dict[str, Any]) -> DirectedProgress:
         """Progress on its way to this call's own callback."""
@@ -118,20 +160,22 @@ class FutureCaller:
 
     def _await(self) -> bool:
         assert self._connection is not None
+        self._sent = False
         return self._connection.tell(Awaited(self, self._deadline.remaining()))
 
     def _call(self) -> bool:
         assert self._connection is not None
-        remaining = self._deadline.remaining()
-        if remaining <= 0.0:
-            return self._settle(TimedOut(0.0))
-        return self._connection.tell(self._called(self, remaining))
+        try:
+            called = self._called(self, self._deadline.remaining())
+        except errors.CapabilityMissing as missing:
+            return self._settle(partial(_raise, missing))
+        self._sent = True
+        return self._connection.tell(called)
 
-    def _settle(self, outcome: CallOutcome | WaitOutcome) -> bool:
-        def job() -> None:
-            self._future.settle(lambda: self._finish(outcome))
-
-        # Only a pool that has stopped refuses; then the client is closing and nobody else is left to do it.
-        if self._pool is None or not self._pool.tell(Run(self, job, vouched=True)):
-            job()
+    def _settle(self, produce: Callable[[], Any]) -> bool:
+        self._settlements.add(lambda: self._future.settle(produce), self._pool)
         return True
+
+
+def _raise(error: errors.McpError) -> None:
+    raise error

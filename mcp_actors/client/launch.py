@@ -19,6 +19,8 @@ _RUNNER_INIT_SECONDS: Final = 60.0
 def with_patience(command: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
     """The options with a longer ``init_timeout`` for package runners, unless one was given."""
     given = dict(options)
+    if not isinstance(command, Sequence):
+        raise TypeError(f"command must be a list of arguments, not {type(command).__name__}")
     if command and os.path.basename(str(command[0])) in _PACKAGE_RUNNERS:
         given.setdefault("init_timeout", _RUNNER_INIT_SECONDS)
     return given

@@ -6,10 +6,11 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Final, Generic, TypeVar
 
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from mcp_actors import errors
-from mcp_actors.client.calls import Calls, Manner, outgoing
+from mcp_actors.client.calls import Calls, Manner
+from mcp_actors.client.outgoing import outgoing
 from mcp_actors.client.results import parse
 from mcp_actors.protocol import types
 from mcp_actors.protocol.codec import DecodeFailed
@@ -24,12 +25,11 @@ class Pages(Generic[P]):
     """The pages of one listing, asked for one by one within one deadline. A cursor that comes twice, or a
     thousand pages, is the server's mistake."""
 
-    def __init__(self, calls: Calls, method: str, kind: type[P], deadline: Deadline, wait: bool) -> None:
+    def __init__(self, calls: Calls, method: str, kind: type[P], manner: Manner) -> None:
         self._calls = calls
         self._method = method
         self._kind = kind
-        self._deadline = deadline
-        self._wait = wait
+        self._manner = structs.replace(manner, deadline=Deadline.after(manner.seconds))
 
     def __iter__(self) -> Iterator[P]:
         seen: set[str] = set()
@@ -50,9 +50,7 @@ class Pages(Generic[P]):
     def _page(self, cursor: str | None) -> P:
         # An empty cursor is a cursor; only its absence ends the list.
         request = outgoing(self._method, None if cursor is None else {"cursor": cursor})
-        # A deadline that has passed still gets its honest timeout error from the call.
-        manner = Manner(max(self._deadline.remaining(), 1e-6), wait=self._wait)
-        return parse(self._kind, self._calls.run(request, manner), self._method)
+        return parse(self._kind, self._calls.run(request, self._manner), self._method)
 
 
 class Listings:

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
+from mcp_actors.client.outgoing import check_text
 from mcp_actors.protocol import codec, jsonrpc
 
 _PROGRESS: Final = "notifications/progress"
@@ -51,8 +52,8 @@ Detach: TypeAlias = Callable[[], None]
 
 
 class Handlers:
-    """Handlers by method, and those for everything. Attaching and detaching replace a tuple, so the lane, which
-    only reads, needs no lock; two threads that attach at once are kept apart by dict operations being atomic."""
+    """Handlers by method, and those for everything. Each attaching and detaching is one operation of a dict,
+    which is atomic, and the lane reads a copy: nobody needs a lock."""
 
     def __init__(self) -> None:
         self._handlers: dict[object, tuple[str | None, NotificationHandler]] = {}
@@ -65,6 +66,8 @@ class Handlers:
         """Call ``handler`` for each notification of ``method``, or for all. In the order of attaching."""
         if not callable(handler):
             raise TypeError(f"a notification handler must be callable, not {type(handler).__name__}")
+        if method is not None:
+            check_text("method", method)
         key = object()
         self._handlers[key] = (method, handler)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
+from mcp_actors.client.outgoing import check_mapping, check_text
+from mcp_actors.protocol import codec
 from mcp_actors.protocol.backoff import Backoff
 from mcp_actors.protocol.envelope import Identity
 from mcp_actors.protocol.handshake import candidates
@@ -16,6 +18,25 @@ from mcp_actors.protocol.policy import Policy
 _TOMBSTONE_MARGIN = 5.0
 #: The shutdown ladder takes 6 s at worst; closing may take that long and a little more.
 LADDER_SECONDS = (2.0, 2.0, 2.0)
+
+
+class CommonOptions(TypedDict, total=False):
+    """What every constructor of a client takes; see `ClientOptions` for the defaults."""
+
+    request_timeout: float
+    init_timeout: float
+    backoff_min: float
+    backoff_max: float
+    backoff_jitter: float
+    max_frame_bytes: int
+    max_in_flight: int
+    window: int
+    frames_per_permit: int | None
+    max_failed_starts: int
+    protocol: str
+    client_info: Mapping[str, Any] | None
+    notification_overflow: Literal["drop_oldest", "block"]
+    name: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +67,21 @@ class ClientOptions:
             _check_count("frames_per_permit", self.frames_per_permit)
         if self.backoff_min > self.backoff_max:
             raise ValueError(f"backoff_min ({self.backoff_min}) is above backoff_max ({self.backoff_max})")
-        if not 0 <= self.backoff_jitter < 1:
+        if not 0 <= _number("backoff_jitter", self.backoff_jitter) < 1:
             raise ValueError(f"backoff_jitter must be at least 0 and below 1, not {self.backoff_jitter}")
+        self._check_words()
+
+    def _check_words(self) -> None:
         if self.notification_overflow not in ("drop_oldest", "block"):
             raise ValueError(
                 f'notification_overflow must be "drop_oldest" or "block", not {self.notification_overflow!r}'
             )
+        if self.name is not None:
+            check_text("name", self.name)
         if self.client_info is not None:
-            _check_info(self.client_info)
-        candidates(self.protocol)
+            # It is encoded by an actor, which would not survive what has no JSON form.
+            codec.encode(check_mapping("client_info", self.client_info))
+        candidates(check_text("protocol", self.protocol))
 
     def policy(self) -> Policy:
         """The part of the options that the machine goes by."""
@@ -74,11 +101,19 @@ class ClientOptions:
 
 def check_seconds(option: str, value: object) -> float:
     """A positive, finite number of seconds, or the error that says what is wrong."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{option} must be a number of seconds, not {type(value).__name__}")
-    if not 0 < value < float("inf"):
+    seconds = _number(option, value)
+    if not 0 < seconds < float("inf"):
         raise ValueError(f"{option} must be a positive number of seconds, not {value}")
-    return float(value)
+    return seconds
+
+
+def _number(option: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{option} must be a number, not {type(value).__name__}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{option} must be a number within reason") from None
 
 
 def _check_count(option: str, value: object) -> None:

@@ -8,10 +8,13 @@ from typing import TypeVar
 from msgspec import Raw
 
 from mcp_actors import errors
+from mcp_actors.protocol import codec
 from mcp_actors.protocol.codec import DecodeFailed
 from mcp_actors.protocol.types.results import Result
+from mcp_actors.protocol.types.value import Value
 
 R = TypeVar("R", bound=Result)
+V = TypeVar("V", bound=Value)
 
 
 def parse(kind: type[R], result: Raw, what: str) -> R:
@@ -39,3 +42,19 @@ def _unasked(value: Result, what: str) -> errors.InvalidResponse:
         f"{what} got a result of type {value.result_type!r}, which this client did not offer to handle",
         details={"result_type": value.result_type},
     )
+
+
+def decoded(result: Raw, what: str) -> codec.Json:
+    """The plain JSON of a result, or `InvalidResponse` for this one call."""
+    try:
+        return codec.decode(result)
+    except DecodeFailed as error:
+        raise errors.InvalidResponse(f"{what} got an answer that is not JSON: {error}") from error
+
+
+def told(name: str, kind: type[V], value: codec.JsonObject) -> V:
+    """What the server told about itself, as a value of ``kind``."""
+    try:
+        return kind.from_wire(value)
+    except DecodeFailed as error:
+        raise errors.InvalidResponse(f"{name} of this server does not fit: {error}") from error

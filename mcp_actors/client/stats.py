@@ -60,8 +60,8 @@ def stats_of(tree: Tree) -> ClientStats:
     machine = board.machine
     link = board.link
     return ClientStats(
-        state=board.state.value,
-        parked=board.parked,
+        state=tree.state.value,
+        parked=board.parked or tree.failure is not None,
         reconnects=max(0, board.times_ready - 1),
         restarts=len(tree.directory.history),
         in_flight=tree.admission.inside,

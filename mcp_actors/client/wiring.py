@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import Raw
 
 from mcp_actors.client.board import Board
+from mcp_actors.client.futures import Settlements
 from mcp_actors.client.notifications import Handlers
 from mcp_actors.client.options import ClientOptions
 from mcp_actors.protocol.policy import Policy
@@ -44,5 +45,6 @@ class Wiring:
     board: Board = field(default_factory=Board)
     links: Links = field(default_factory=Links)
     halted: Slot[None] = field(default_factory=Slot)
+    settlements: Settlements = field(default_factory=Settlements)
     random: Callable[[], float] = random.random
     closing: bool = False

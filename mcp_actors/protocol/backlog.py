@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -24,8 +24,12 @@ class Backlog:
         self._most = most
         self._most_bytes = most_bytes
         self._drop = drop
-        self._waiting: deque[Notification] = deque()
-        self._merge_again_at = 0
+        self._waiting: OrderedDict[int, Notification] = OrderedDict()
+        self._next = 0
+        # Subjects are read only when room is needed, and of each entry once: those from `_unread` on are not.
+        self._unread = 0
+        self._subjects: dict[int, Hashable] = {}
+        self._latest: dict[Hashable, int] = {}
         self.bytes = 0
         self.greatest_bytes = 0
         self.dropped = 0
@@ -45,48 +49,52 @@ class Backlog:
         return len(self._waiting) <= self._most // 2 and self.bytes <= self._most_bytes // 2
 
     def push(self, items: Sequence[Notification]) -> bool:
-        """Add notifications; True when the backlog is full now."""
-        self._waiting.extend(items)
-        self.bytes += sum(item.size + _OVERHEAD for item in items)
+        """Add notifications; True when the backlog is full now, or was and had to drop some."""
+        dropped = self.dropped
+        for item in items:
+            self._waiting[self._next] = item
+            self._next += 1
+            self.bytes += item.size + _OVERHEAD
         if self._over and self._drop:
             self._shrink()
         self.greatest_bytes = max(self.greatest_bytes, self.bytes)
-        return self.full
+        # Dropping by bytes may leave a gap. Whoever fills the backlog must hear of it all the same, unless
+        # so little is left that nobody would tell when it has eased.
+        return self.full or (self.dropped > dropped and not self.eased)
 
     def pop(self) -> Notification | None:
         """The oldest notification, or None."""
-        if not self._waiting:
-            return None
-        item = self._waiting.popleft()
-        self.bytes -= item.size + _OVERHEAD
-        return item
+        return self._take(next(iter(self._waiting))) if self._waiting else None
 
     @property
     def _over(self) -> bool:
         return len(self._waiting) > self._most or self.bytes > self._most_bytes
 
     def _shrink(self) -> None:
-        # Merging reads every entry, so a backlog that cannot be merged is not read again at each push.
-        if self._merge_again_at <= 0:
-            self._merge()
-            self._merge_again_at = len(self._waiting) // 4
+        for place in range(self._unread, self._next):
+            if place in self._waiting:
+                self._merge(place, _subject(self._waiting[place]))
+        self._unread = self._next
         while self._over:
             self.pop()
             self.dropped += 1
-            self._merge_again_at -= 1
 
-    def _merge(self) -> None:
-        seen: set[Hashable] = set()
-        kept: deque[Notification] = deque()
-        for item in reversed(self._waiting):
-            subject = _subject(item)
-            if subject is not None and subject in seen:
-                self.merged += 1
-                self.bytes -= item.size + _OVERHEAD
-                continue
-            seen.add(subject)
-            kept.appendleft(item)
-        self._waiting = kept
+    def _merge(self, place: int, subject: Hashable) -> None:
+        if subject is None:
+            return
+        if subject in self._latest:
+            self._take(self._latest[subject])
+            self.merged += 1
+        self._latest[subject] = place
+        self._subjects[place] = subject
+
+    def _take(self, place: int) -> Notification:
+        item = self._waiting.pop(place)
+        self.bytes -= item.size + _OVERHEAD
+        subject = self._subjects.pop(place, None)
+        if subject is not None:
+            del self._latest[subject]
+        return item
 
 
 def _subject(item: Notification) -> Hashable:

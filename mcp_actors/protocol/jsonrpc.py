@@ -115,7 +115,7 @@ def _response(id_: Any, result: Raw | UnsetType, error: Raw | UnsetType) -> Sing
     if error is not UNSET:
         return Failure(named, error)
     if result is not UNSET:
-        return Malformed("a result without an id")
+        return Malformed("a result without an id") if named is None else Answer(named, result)
     return Malformed("neither a method, a result nor an error", named)
 
 
@@ -140,9 +140,17 @@ def _classify(value: codec.Json) -> Single:
     id_ = value.get("id", UNSET)
     if id_ is not UNSET and id_ is not None and type(id_) not in (int, str):
         return Malformed("an id that is neither an integer nor a string")
+    named = id_ if type(id_) in (int, str) and "method" not in value else None
     if value.get("jsonrpc") != "2.0":
-        named = id_ if type(id_) in (int, str) and "method" not in value else None
         return Malformed("a message without jsonrpc 2.0", named)
+    try:
+        return _message(value, id_)
+    except RecursionError:
+        # Writing a payload again takes a little more of the stack than reading it took.
+        return Malformed("nested too deep", named)
+
+
+def _message(value: dict[str, Any], id_: Any) -> Single:
     if "method" not in value:
         return _response(id_, _raw(value, "result"), _raw(value, "error"))
     if not isinstance(value["method"], str):

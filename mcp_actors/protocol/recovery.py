@@ -41,7 +41,8 @@ class Relisting:
     def next_page(self, result: Raw | None = None) -> Page | None:
         """The page to ask for now: the first, the one after ``result``, or None when all is listed."""
         cursor = _cursor(result) if result is not None else None
-        if cursor is not None and cursor not in self._cursors and len(self._cursors) < _MOST_PAGES:
+        # The first page had no cursor.
+        if cursor is not None and cursor not in self._cursors and len(self._cursors) < _MOST_PAGES - 1:
             self._cursors.add(cursor)
             return Page(self.method, codec.encode({"cursor": cursor}))
         return self.next_listing() if result is not None else self._first_page()

@@ -127,9 +127,9 @@ class CrashReport:
 
     def reproduce(self) -> str:
         """The command for a shell; empty when the server is not a process of ours."""
-        command = shlex.join(self.command)
+        command = _shell_line(self.command)
         if self.cwd and command:
-            command = f"cd {shlex.quote(self.cwd)} && {command}"
+            command = f"cd {_shell_line([self.cwd])} && {command}"
         return f"{command}  # with {HIDDEN} filled in" if HIDDEN in command else command
 
     def to_json(self) -> dict[str, Any]:
@@ -204,8 +204,8 @@ class CrashReport:
             "state": self.state,
             "attempts": str(self.attempts) if self.attempts else "",
             "protocol": self.protocol_version or "",
-            "command": shlex.join(self.command),
-            "directory": self.cwd or "",
+            "command": _shell_line(self.command),
+            "directory": _shell_line([self.cwd]) if self.cwd else "",
             "python": self.python,
             "platform": self.platform,
         }
@@ -222,6 +222,23 @@ def signal_name(number: int) -> str:
         return signals.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def _shell_line(words: Iterable[str]) -> str:
+    return " ".join(shlex.quote(word) if word.isprintable() else _ansi_quoted(word) for word in words)
+
+
+def _ansi_quoted(word: str) -> str:
+    """One line that bash and zsh read as ``word``, with its line ends and control characters."""
+    return "$'" + "".join(map(_ansi_character, word)) + "'"
+
+
+def _ansi_character(character: str) -> str:
+    if character.isprintable():
+        return f"\\{character}" if character in "\\'" else character
+    # Undecodable bytes of arguments and file names arrive as these surrogates.
+    errors = "surrogateescape" if "\udc80" <= character <= "\udcff" else "surrogatepass"
+    return "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", errors))
 
 
 def _one_line(text: str, secrets: Collection[str]) -> str:

@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
-from mcp_actors.testing.laws import LAWS, Bench, LawBroken, Maker, Peer, check_law, check_transport
+from mcp_actors.testing.bench import Bench, Peer
+from mcp_actors.testing.laws import LAWS, LawBroken, Maker, check_law, check_transport
+from mcp_actors.testing.scripted import Refusal, ScriptedPeer
 
-__all__ = ["LAWS", "Bench", "LawBroken", "Maker", "Peer", "check_law", "check_transport"]
+__all__ = [
+    "LAWS",
+    "Bench",
+    "LawBroken",
+    "Maker",
+    "Peer",
+    "Refusal",
+    "ScriptedPeer",
+    "check_law",
+    "check_transport",
+]

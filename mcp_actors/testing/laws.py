@@ -9,18 +9,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
-from queue import Empty, SimpleQueue
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 from mcp_actors.protocol.endings import EndKind
-from mcp_actors.protocol.events import Closed, FramesArrived, Opened
-from mcp_actors.runtime.actor import start_actor
+from mcp_actors.protocol.events import Closed, FramesArrived
 from mcp_actors.runtime.deadline import Deadline
-from mcp_actors.transports.actor import Close, Flush, Link, Links, Open, TransportActor
+from mcp_actors.testing.bench import BOUND, Bench, Peer
 from mcp_actors.transports.contract import SendVerdict, Transport
 
-_BOUND: Final = 10.0  # for what must happen
-_SILENCE: Final = 0.1  # for what must not happen
 _MANY: Final = 300
 _FLOOD_FRAMES: Final = 4096
 _FLOOD_FRAME: Final = b"x" * 32 * 1024
@@ -30,89 +26,7 @@ class LawBroken(AssertionError):
     """The transport broke a law; the message says which."""
 
 
-class Peer(Protocol):
-    """The other end, played by the test. It follows the newest wire and reads only when told to."""
-
-    def receive(self, timeout: float) -> bytes:
-        """The next frame that the transport sent. Raises TimeoutError."""
-
-    def send(self, frame: bytes) -> None:
-        """Send a frame to the transport. May block while the transport does not read."""
-
-    def close(self) -> None:
-        """End the wire as the peer, after what was sent."""
-
-
 Maker: TypeAlias = Callable[[], AbstractContextManager[tuple[Transport, Peer]]]
-
-
-class Bench:
-    """A transport under test with its actor, its peer, and the news it told. Wires are numbered from 1."""
-
-    def __init__(self, transport: Transport, peer: Peer, limit: int) -> None:
-        self.peer = peer
-        self.limit = limit
-        self.wire = 0
-        self._news: SimpleQueue[object] = SimpleQueue()
-        self._links = Links()
-        self._actor = start_actor(TransportActor, transport, self._links, deadline=Deadline.after(_BOUND))
-
-    def tell(self, message: object) -> bool:
-        """Take news from the transport: the bench owns its wires."""
-        self._news.put(message)
-        return True
-
-    def open(self, *, frames_per_permit: int | None = None) -> Link:
-        """Open a wire and return its link."""
-        self.wire += 1
-        self._actor.tell(Open(self.wire, self, frames_per_permit=frames_per_permit))
-        news = self.next()
-        assert news == Opened(self.wire), f"expected Opened({self.wire}), got {news!r}"
-        link = self._links.of(self.wire)
-        assert link is not None, "Opened was told before the link was there"
-        return link
-
-    def next(self) -> object:
-        """The next news, waited for."""
-        try:
-            return self._news.get(timeout=_BOUND)
-        except Empty:
-            raise AssertionError(f"nothing was told within {_BOUND} s") from None
-
-    def frames(self) -> tuple[bytes, ...]:
-        """The next news, which must be a delivery."""
-        news = self.next()
-        assert isinstance(news, FramesArrived), f"expected frames, got {news!r}"
-        return news.frames
-
-    def ending(self) -> Closed:
-        """The next news, which must be the end of the current wire."""
-        news = self.next()
-        assert isinstance(news, Closed), f"expected Closed, got {news!r}"
-        assert news.wire == self.wire, f"expected the end of wire {self.wire}, got {news!r}"
-        return news
-
-    def stay_silent(self) -> None:
-        """Nothing may be told now."""
-        with contextlib.suppress(Empty):
-            raise AssertionError(f"told without being allowed to: {self._news.get(timeout=_SILENCE)!r}")
-
-    def close(self) -> None:
-        """Close the current wire and wait until its end is told."""
-        self._actor.tell(Close(self.wire))
-        self.ending()
-
-    def send(self, link: Link, frame: bytes) -> SendVerdict:
-        """Send, and have the rest written."""
-        verdict = link.send(frame, None)
-        if verdict is SendVerdict.QUEUED:
-            self._actor.tell(Flush(self.wire))
-        return verdict
-
-    def stop(self) -> None:
-        """Stop the transport's actor, which closes the wire."""
-        self._actor.stop()
-        assert self._actor.join(Deadline.after(_BOUND)), "the transport actor did not stop"
 
 
 # -- the laws
@@ -150,7 +64,7 @@ def frames_keep_their_order(bench: Bench) -> None:
     assert arrived == sent
     for frame in sent:
         assert bench.send(link, frame) in (SendVerdict.SENT, SendVerdict.QUEUED)
-    assert [bench.peer.receive(_BOUND) for _ in sent] == sent
+    assert [bench.peer.receive(BOUND) for _ in sent] == sent
 
 
 def frames_arrive_intact(bench: Bench) -> None:
@@ -161,7 +75,7 @@ def frames_arrive_intact(bench: Bench) -> None:
             link.permits.grant()
             assert bench.frames() == (frame,)
         assert bench.send(link, frame) is not SendVerdict.BUSY
-        assert bench.peer.receive(_BOUND) == frame
+        assert bench.peer.receive(BOUND) == frame
 
 
 def closing_wakes_a_blocked_reader(bench: Bench) -> None:
@@ -178,11 +92,11 @@ def the_end_is_told_once(bench: Bench) -> None:
     bench.open().permits.grant()
     bench.peer.close()
     bench.ending()
-    bench._actor.tell(Close(bench.wire))
+    bench.ask_to_close()
     bench.stay_silent()
     bench.open()
     bench.close()
-    bench._actor.tell(Close(bench.wire))
+    bench.ask_to_close()
     bench.stay_silent()
 
 
@@ -218,11 +132,11 @@ def sending_never_blocks(bench: Bench) -> None:
     with _in_background(flood):
         pass
     assert verdicts[-1] is SendVerdict.BUSY, f"{len(verdicts)} frames were taken, the last: {verdicts[-1]}"
-    bench._actor.tell(Flush(bench.wire))
+    bench.ask_to_flush()
     for _ in verdicts[:-1]:
-        assert bench.peer.receive(_BOUND) == _FLOOD_FRAME
+        assert bench.peer.receive(BOUND) == _FLOOD_FRAME
     _eventually(lambda: bench.send(link, b'"after"') is not SendVerdict.BUSY, "send stayed BUSY")
-    assert bench.peer.receive(_BOUND) == b'"after"'
+    assert bench.peer.receive(BOUND) == b'"after"'
 
 
 def closing_is_quick_while_the_peer_does_not_read(bench: Bench) -> None:
@@ -245,7 +159,7 @@ def a_frame_above_the_limit_is_refused(bench: Bench) -> None:
         news = bench.next()
         if size == bench.limit:
             assert isinstance(news, FramesArrived), f"a frame at the limit was refused: {news!r}"
-            sending.join(_BOUND)
+            sending.join(BOUND)
     assert isinstance(news, Closed), "a frame above the limit was delivered"
     assert news.ending.kind is EndKind.OVERSIZED, f"the end was told as {news.ending}"
 
@@ -258,7 +172,7 @@ def a_lost_wire_can_be_opened_again(bench: Bench) -> None:
         bench.peer.send(b"%d" % number)
         assert bench.frames() == (b"%d" % number,)
         assert bench.send(link, b'"hello"') is SendVerdict.SENT
-        assert bench.peer.receive(_BOUND) == b'"hello"'
+        assert bench.peer.receive(BOUND) == b'"hello"'
         bench.peer.close()
         link.permits.grant()
         bench.ending()
@@ -281,7 +195,7 @@ def the_counters_tell_what_passed(bench: Bench) -> None:
     bench.peer.send(b'"in"')
     bench.frames()
     bench.send(link, b'"out"')
-    assert bench.peer.receive(_BOUND) == b'"out"'
+    assert bench.peer.receive(BOUND) == b'"out"'
     stats = link.stats()
     assert (stats.frames_in, stats.frames_out, stats.backlog_bytes) == (1, 1, 0), stats
     assert stats.bytes_in >= len(b'"in"'), stats
@@ -341,7 +255,7 @@ def _use_once(bench: Bench) -> None:
     bench.peer.send(b'"x"')
     bench.frames()
     bench.send(link, b'"y"')
-    bench.peer.receive(_BOUND)
+    bench.peer.receive(BOUND)
     bench.close()
 
 
@@ -366,12 +280,12 @@ def _in_background(job: Callable[[], object]) -> Iterator[None]:
     thread = threading.Thread(target=job, daemon=True)
     thread.start()
     yield
-    thread.join(_BOUND)
+    thread.join(BOUND)
     assert not thread.is_alive(), "a send blocked"
 
 
 def _eventually(condition: Callable[[], bool], complaint: str) -> None:
-    deadline = Deadline.after(_BOUND)
+    deadline = Deadline.after(BOUND)
     while not condition():
         assert not deadline.expired, complaint
         time.sleep(0.001)

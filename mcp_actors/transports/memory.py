@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from dataclasses import replace
 from typing import Final, Protocol
 
 from mcp_actors.protocol.endings import Ending, EndKind
@@ -41,16 +40,16 @@ class _Channel:
         with self._changed:
             if self._ending is not None:
                 return SendVerdict.CLOSED
-            if self._frames and self.waiting_bytes + len(frame) > self._high_water:
+            if self._is_busy(len(frame)):
                 return SendVerdict.BUSY
             self._put(frame)
             self._changed.notify_all()
             return SendVerdict.SENT
 
-    def await_room(self, deadline: Deadline) -> bool:
-        """Wait until ``put`` may take something; False at the deadline."""
+    def await_room(self, size: int, deadline: Deadline) -> bool:
+        """Wait until ``put`` is not BUSY for a frame of this size; False at the deadline."""
         with self._changed:
-            return self._changed.wait_for(self._may_have_room, deadline.remaining())
+            return self._changed.wait_for(lambda: not self._is_busy(size), deadline.remaining())
 
     def wait(self, deadline: Deadline | None) -> bool:
         """Wait for a frame; False at the deadline. Raises WireEnded when none is left and none will come."""
@@ -105,8 +104,10 @@ class _Channel:
         self.frames_taken += len(frames)
         self._changed.notify_all()
 
-    def _may_have_room(self) -> bool:
-        return self._ending is not None or self.waiting_bytes < self._high_water or not self._frames
+    def _is_busy(self, size: int) -> bool:
+        # A frame above the mark passes when it is alone.
+        full = bool(self._frames) and self.waiting_bytes + size > self._high_water
+        return full and self._ending is None
 
 
 class MemoryWire:
@@ -153,36 +154,33 @@ class MemoryWire:
 class MemoryEnd:
     """The peer's end, for a thread that may block. ``wire`` is the same end without blocking calls."""
 
-    def __init__(self, wire: MemoryWire, outgoing: _Channel) -> None:
-        self.wire = wire
+    def __init__(self, incoming: _Channel, outgoing: _Channel) -> None:
+        self.wire = MemoryWire(incoming, outgoing)
+        self._incoming = incoming
         self._outgoing = outgoing
 
     def read(self, deadline: Deadline) -> bytes | None:
         """The next frame; None when the other end closed, or at the deadline."""
         try:
-            return self.wire.read(1)[0] if self._readable(deadline) else None
+            return self._incoming.take(1)[0] if self._incoming.wait(deadline) else None
         except WireEnded:
             return None
 
     def write(self, frame: bytes, deadline: Deadline) -> bool:
         """Hand a frame over, waiting for room as a pipe would; False when it was not taken."""
         while (verdict := self._outgoing.put(frame)) is SendVerdict.BUSY:
-            if not self._outgoing.await_room(deadline):
+            if not self._outgoing.await_room(len(frame), deadline):
                 return False
         return verdict is SendVerdict.SENT
 
-    def close(self, reason: str = "the server closed the connection", kind: EndKind = EndKind.EOF) -> None:
+    def close(self, reason: str = "the server closed the connection") -> None:
         """End the wire; the other end is told ``reason`` after it has read what was written before."""
-        self._outgoing.end(Ending(kind, reason), drop=False)
-        self.wire.close(Deadline.after(0.0))
+        self.fail(Ending(EndKind.EOF, reason))
 
     def fail(self, ending: Ending) -> None:
-        """End the wire as a transport of another kind would have."""
-        self._outgoing.end(replace(ending), drop=False)
+        """End the wire as a transport of another kind would have ended."""
+        self._outgoing.end(ending, drop=False)
         self.wire.close(Deadline.after(0.0))
-
-    def _readable(self, deadline: Deadline) -> bool:
-        return self.wire._incoming.wait(deadline)
 
 
 class MemoryHost(Protocol):
@@ -222,4 +220,4 @@ def memory_pair(
     """Two connected ends: a wire, and the peer's side of it."""
     to_peer = _Channel(max_frame_bytes, high_water)
     from_peer = _Channel(max_frame_bytes, high_water)
-    return MemoryWire(from_peer, to_peer), MemoryEnd(MemoryWire(to_peer, from_peer), from_peer)
+    return MemoryWire(from_peer, to_peer), MemoryEnd(to_peer, from_peer)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from queue import SimpleQueue
+from types import FrameType
 from typing import Any
 
 from mcp_actors.runtime.actor import Actor, start_actor
@@ -116,6 +119,30 @@ def block_until(event: threading.Event) -> Callable[..., None]:
         assert event.wait(BOUND)
 
     return block
+
+
+def stumbler(target: Callable[..., object], *args: object) -> threading.Thread:
+    """A thread that stumbles over every line of the runtime, so that the others get in between: a short
+    switch interval alone seldom hits a gap of one line."""
+
+    def run() -> None:
+        usual = sys.gettrace()
+        sys.settrace(_watch)
+        try:
+            target(*args)
+        finally:
+            sys.settrace(usual)
+
+    return threading.Thread(target=run, daemon=True)
+
+
+def _watch(frame: FrameType, _event: str, _argument: object) -> Any:
+    return _stumble if "/mcp_actors/runtime/" in frame.f_code.co_filename else None
+
+
+def _stumble(_frame: FrameType, _event: str, _argument: object) -> Any:
+    time.sleep(random.choice((0.0, 0.0, 1e-6, 2e-5)))
+    return _stumble
 
 
 def run_script(source: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from mcp_actors.runtime.actor import Actor, StartFailure, _bury_the_parents_actors, start_actor
 from mcp_actors.runtime.mailbox import TimerFired
-from mcp_actors.runtime.ref import ActorDead, Crashed, Exited, Normal
+from mcp_actors.runtime.ref import ActorDead, Crashed, Exited, Normal, Ref
 from mcp_actors.runtime.slot import SlotTimeout
 from tests.runtime.probes import (
     BOUND,
@@ -26,6 +26,7 @@ from tests.runtime.probes import (
     soon,
     start_probe,
     stop,
+    stumbler,
 )
 
 
@@ -300,12 +301,15 @@ def test_an_actor_can_stop_itself() -> None:
 @pytest.mark.requirement("runtime:mailbox:closable")
 @pytest.mark.usefixtures("hasty_switching")
 def test_no_ask_is_ever_left_without_an_answer() -> None:
-    for _ in range(100):
+    for round_number in range(100):
         _probe, ref = start_probe()
+        answered = threading.Barrier(4)
         unanswered: SimpleQueue[BaseException] = SimpleQueue()
 
-        def ask(ref: Any = ref, unanswered: SimpleQueue[BaseException] = unanswered) -> None:
+        def ask(ref: Ref = ref, answered: Any = answered, unanswered: Any = unanswered) -> None:
             try:
+                ref.ask("ping", soon())
+                answered.wait(BOUND)
                 while True:
                     ref.ask("ping", soon())
             except ActorDead:
@@ -313,12 +317,16 @@ def test_no_ask_is_ever_left_without_an_answer() -> None:
             except TimeoutError as error:
                 unanswered.put(error)
 
-        askers = [threading.Thread(target=ask) for _ in range(2)]
+        askers = [stumbler(ask) for _ in range(3)]
         for asker in askers:
             asker.start()
+        answered.wait(BOUND)
+        # The stop comes now sooner, now later.
+        for _ in range(round_number % 20):
+            ref.ask("ping", soon())
         ref.stop()
         for asker in askers:
-            asker.join(BOUND)
+            asker.join(2 * BOUND)
         assert unanswered.empty()
 
 
@@ -326,7 +334,7 @@ def test_no_ask_is_ever_left_without_an_answer() -> None:
 @pytest.mark.requirement("runtime:mailbox:closable")
 @pytest.mark.usefixtures("hasty_switching")
 def test_every_told_message_is_handled_returned_or_refused_exactly_once() -> None:
-    for _ in range(60):
+    for _ in range(40):
         probe, ref = start_probe()
         refused: SimpleQueue[int] = SimpleQueue()
 
@@ -335,7 +343,7 @@ def test_every_told_message_is_handled_returned_or_refused_exactly_once() -> Non
                 if not ref.tell(number):
                     refused.put(number)
 
-        tellers = [threading.Thread(target=tell, args=(first,)) for first in (0, 50, 100)]
+        tellers = [stumbler(tell, first) for first in (0, 50, 100)]
         for teller in tellers:
             teller.start()
         ref.stop()

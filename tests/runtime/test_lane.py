@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from mcp_actors.runtime.actor import start_actor
 from mcp_actors.runtime.lane import Lane
 from mcp_actors.runtime.ref import Ref
 from mcp_actors.runtime.tasks import Run, TaskPool
-from tests.runtime.probes import BOUND, Bang, block_until, soon, stop
+from tests.runtime.probes import BOUND, Bang, block_until, everything_in, soon, start_probe, stop
 
 
 class Bounded:
@@ -195,14 +196,74 @@ def test_without_a_pool_the_items_wait_for_the_next_offer(pool: Ref) -> None:
     stop(other)
 
 
+class Gap:
+    """A lock that lets something happen in the very moment it is released."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.meanwhile: list[Callable[[], object]] = []
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_exc_info: object) -> None:
+        self._lock.release()
+        if self.meanwhile:
+            self.meanwhile.pop()()
+
+
+def test_a_drained_lane_asks_for_no_further_turn() -> None:
+    pool, ref = start_probe()
+    done: list[int] = []
+    lane = Lane(ref, Bounded(10), done.append, pytest.fail, "road")
+    lane.offer([1, 2])
+    lane.offer([3])
+    pool.seen.get(timeout=BOUND).job()
+    assert done == [1, 2, 3]
+    stop(ref)
+    assert everything_in(pool.seen) == []
+
+
+def test_an_item_that_comes_just_when_the_lane_is_found_empty_gets_a_turn() -> None:
+    pool, ref = start_probe()
+    done: list[int] = []
+    buffer, gap = Bounded(10), Gap()
+    lane = Lane(ref, buffer, done.append, pytest.fail, "road")
+    lane._lock = gap  # type: ignore[assignment]
+    lane.offer([1])
+    first = pool.seen.get(timeout=BOUND)
+    usual = buffer.pop
+
+    def pop() -> Any | None:
+        item = usual()
+        if item is None:
+            gap.meanwhile.append(lambda: lane.offer([2]))
+        return item
+
+    buffer.pop = pop  # type: ignore[method-assign]
+    first.job()
+    buffer.pop = usual  # type: ignore[method-assign]
+    pool.seen.get(timeout=BOUND).job()
+    assert done == [1, 2]
+    stop(ref)
+
+
 @pytest.mark.stress
 @pytest.mark.usefixtures("hasty_switching")
 def test_offers_and_drains_lose_and_double_nothing(pool: Ref) -> None:
+    busy = threading.Lock()
+
+    def alone(_item: int) -> None:
+        assert busy.acquire(blocking=False)
+        time.sleep(0.0)
+        busy.release()
+
     for _ in range(30):
-        road = Road(pool, limit=10_000)
+        road = Road(pool, limit=10_000, work=alone)
         for number in range(100):
             road.lane.offer([number])
         assert road.finish() == list(range(100))
+        assert road.lane.failed == 0
 
 
 @pytest.mark.stress

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from queue import SimpleQueue
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.permits import Permits
-from tests.runtime.probes import BOUND, at_once, soon
+from tests.runtime.probes import BOUND, at_once, soon, stumbler
 
 
 @pytest.mark.requirement("runtime:permits:active-once")
@@ -59,7 +60,7 @@ def test_a_taker_waits_for_the_permit() -> None:
 def test_closing_wakes_every_taker() -> None:
     permits = Permits()
     results: list[bool] = []
-    takers = [threading.Thread(target=lambda: results.append(permits.take())) for _ in range(3)]
+    takers = [threading.Thread(target=lambda: results.append(permits.take()), daemon=True) for _ in range(3)]
     for taker in takers:
         taker.start()
     permits.close()
@@ -110,19 +111,20 @@ def soon_over() -> Deadline:
 @pytest.mark.requirement("runtime:permits:active-once")
 @pytest.mark.usefixtures("hasty_switching")
 def test_closing_never_leaves_a_taker_waiting() -> None:
-    for _ in range(150):
+    for _ in range(100):
         permits = Permits()
-        passed: list[bool] = []
+        passed: SimpleQueue[bool] = SimpleQueue()
 
-        def read(permits: Permits = permits, passed: list[bool] = passed) -> None:
+        def read(permits: Permits = permits, passed: SimpleQueue[bool] = passed) -> None:
             while permits.take():
-                passed.append(True)
+                passed.put(True)
                 permits.grant()
 
-        reader = threading.Thread(target=read)
+        reader = stumbler(read)
         reader.start()
         permits.grant()
+        assert passed.get(timeout=BOUND)
         permits.close()
         reader.join(BOUND)
         assert not reader.is_alive()
-        assert len(passed) == permits.taken <= permits.granted
+        assert passed.qsize() + 1 == permits.taken <= permits.granted

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import shutil
 import stat
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mcp_actors.errors import ConnectionLost
 from mcp_actors.telemetry.crash_report import CrashReport, Restart, signal_name
@@ -79,7 +84,7 @@ def test_the_whole_report_is_readable_text() -> None:
         "attempts   3\n"
         "protocol   2025-11-25\n"
         "command    python -m 'orders server' --token '***'\n"
-        "directory  /srv/my app\n"
+        "directory  '/srv/my app'\n"
         "python     cpython 3.11.7\n"
         "platform   Linux 6.1 x86_64\n"
         "\n"
@@ -195,6 +200,32 @@ def test_text_of_the_server_cannot_forge_lines_or_drive_the_terminal() -> None:
     assert report.reason == "ab"
     assert report.stderr_tail == (r"a\rb",)
     assert report.frames_sent == (r"\x00",)
+
+
+ARGUMENTS = st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), max_size=3)
+
+
+@given(ARGUMENTS)
+def test_the_command_to_reproduce_is_one_printable_line(arguments: list[str]) -> None:
+    assert CrashReport(server="x", reason="r", command=("run", *arguments)).reproduce().isprintable()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_a_shell_reads_the_command_to_reproduce_as_it_was_given(tmp_path: Path) -> None:
+    folder = tmp_path / "with space"
+    folder.mkdir()
+    script = "import os, sys\nprint(os.getcwd(), [os.fsencode(one) for one in sys.argv[1:]])"
+    arguments = ("a'b\\c\n\td", "\x1b[2J0", "f\udc80", "\xa0é", "", "$HOME")
+    command = (sys.executable, "-c", script, *arguments)
+    report = CrashReport(server="x", reason="r", command=command, cwd=str(folder))
+    run = subprocess.run(
+        ["bash", "-c", report.reproduce()], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert run.stdout == f"{folder} {[os.fsencode(one) for one in arguments]}\n"
+
+
+def test_a_command_no_system_could_run_still_prints() -> None:
+    assert CrashReport(server="x", reason="r", command=("\ud800",)).reproduce() == r"$'\xed\xa0\x80'"
 
 
 def test_only_the_last_five_frames_are_kept_each_cut() -> None:

@@ -116,6 +116,7 @@ def test_literal_secrets_are_hidden_in_each_spelling_and_longest_first() -> None
     assert redact(json.dumps(secrets[3]), secrets) == '"***"'
 
 
+ANY = st.characters(exclude_categories=())  # with lone surrogates, as undecodable bytes become
 NAMES = st.sampled_from(
     ["password", "DB_PASSWD", "apiKey", "x-api-key", "client_secret", "accessToken", "session_id"]
 )
@@ -146,7 +147,7 @@ def test_what_follows_a_hidden_json_member_stays(name: str, value: str) -> None:
     assert hidden[name] == HIDDEN or value in ("null", "true", "false", "None", "True", "False")
 
 
-@given(st.text(), st.lists(st.text()))
+@given(st.text(ANY), st.lists(st.text(ANY, min_size=6)))
 def test_redact_never_raises(text: str, secrets: list[str]) -> None:
     redact(text, secrets)
     presentable(text, 80, secrets)
@@ -263,7 +264,7 @@ def test_a_long_text_is_cut_and_says_how_much_is_missing() -> None:
     assert printable("a" * 100, 5) == "… (+100 more)"
 
 
-@given(st.text(), st.integers(0, 200))
+@given(st.text(ANY), st.integers(0, 200))
 def test_a_printable_text_is_one_printable_line(text: str, limit: int) -> None:
     shown = printable(text, limit)
     assert shown.isprintable()

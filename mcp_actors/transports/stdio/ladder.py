@@ -15,6 +15,8 @@ import psutil
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports.stdio.process import Child
 
+# A process that went meanwhile, or no descriptor left to look with.
+_CANNOT_LOOK: Final = (psutil.Error, OSError)
 # Survivors are no children of ours: no descriptor tells their end, so it has to be looked for.
 _LOOK_AGAIN: Final = 0.01
 # Even without any time left each rung gets this much, or a killed server would stay behind as a zombie.
@@ -43,53 +45,59 @@ class Tree:
     """A server and its descendants, also those that left its process group or session."""
 
     def __init__(self, child: Child) -> None:
+        """To be made before stdin is closed: only while it lives are its descendants told from strangers."""
         self._child = child
         self._known: set[psutil.Process] = set()
+        self._look()
 
-    def look(self) -> None:
-        """Remember the descendants. Only as long as their parents live can they be told from strangers."""
+    def _look(self) -> None:
         if self._child.status() is None:
-            with contextlib.suppress(psutil.Error):
+            with contextlib.suppress(*_CANNOT_LOOK):
                 self._known.update(psutil.Process(self._child.pid).children(recursive=True))
 
     def survivors(self) -> list[psutil.Process]:
         """Who of them still runs, the server itself left out."""
-        for pid in psutil.pids():
-            if pid != self._child.pid and _session(pid) == self._child.pid:
-                with contextlib.suppress(psutil.Error):
+        with contextlib.suppress(*_CANNOT_LOOK):
+            for pid in psutil.pids():
+                if pid != self._child.pid and _session(pid) == self._child.pid:
                     self._known.add(psutil.Process(pid))
         return [process for process in self._known if _runs(process)]
 
     def signal(self, number: signal.Signals) -> None:
         """Signal the group, and one by one those outside of it."""
-        self.look()
+        self._look()
         self._child.signal_group(number)
         for process in self.survivors():
-            with contextlib.suppress(psutil.Error):
+            with contextlib.suppress(*_CANNOT_LOOK):
                 process.send_signal(number)
 
-    def await_end(self, deadline: Deadline) -> bool:
-        """Wait until nobody is left; whether that came true."""
-        while self.survivors():
-            if deadline.expired:
-                return False
+    def kill_group(self) -> None:
+        """Kill what is left of the process group."""
+        self._child.signal_group(signal.SIGKILL)
+
+    def ended(self) -> bool:
+        """Whether nobody is left."""
+        return self._child.status() is not None and not self.survivors()
+
+    def await_end(self, deadline: Deadline) -> None:
+        """Wait until nobody is left."""
+        while not self.ended() and not deadline.expired:
             time.sleep(_LOOK_AGAIN)
-        return self._child.status() is not None
 
 
-def climb(child: Child, ladder: Ladder, deadline: Deadline, await_exit: Callable[[Deadline], object]) -> bool:
+def climb(tree: Tree, ladder: Ladder, deadline: Deadline, await_exit: Callable[[Deadline], object]) -> bool:
     """End the tree of a server whose stdin was closed; True when nobody is left."""
-    tree = Tree(child)
-    tree.look()
     await_exit(_sooner(ladder.after_eof, deadline))
     for number, patience in ladder.signals():
-        if child.status() is not None and not tree.survivors():
+        if tree.ended():
             break
         tree.signal(number)
         limit = _sooner(patience, deadline)
         await_exit(limit)
         tree.await_end(limit)
-    return child.status() is not None and not tree.survivors()
+    # Whoever was overlooked: the group is safe to signal until its leader is reaped.
+    tree.kill_group()
+    return tree.ended()
 
 
 def _sooner(seconds: float, deadline: Deadline) -> Deadline:
@@ -107,5 +115,7 @@ def _runs(process: psutil.Process) -> bool:
     # A zombie that its new parent does not collect is gone for all purposes.
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
+    except psutil.NoSuchProcess:
         return False
+    except _CANNOT_LOOK:
+        return True

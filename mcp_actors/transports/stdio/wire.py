@@ -15,7 +15,7 @@ from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports import inheritance
 from mcp_actors.transports.contract import READ_BYTES, SendVerdict, WireEnded, WireStats
 from mcp_actors.transports.stdio.descriptors import Bell, close_quietly, waiting_bytes
-from mcp_actors.transports.stdio.ladder import Ladder, climb
+from mcp_actors.transports.stdio.ladder import Ladder, Tree, climb
 from mcp_actors.transports.stdio.process import Child, ExitStatus
 from mcp_actors.transports.stdio.reaper import reaper
 from mcp_actors.transports.stdio.stderr import StderrReader
@@ -201,9 +201,10 @@ class StdioWire:
 
     def _free(self, deadline: Deadline) -> None:
         child = self._child
+        tree = Tree(child)
         self._writer.end()
         self._writer.close()
-        if climb(child, self._ladder, deadline, self._await_exit):
+        if climb(tree, self._ladder, deadline, self._await_exit):
             reaper.drop(child.pid)
         else:
             logger.warning("the server (pid %d) or a process it started did not end", child.pid)

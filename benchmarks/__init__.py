@@ -1,0 +1,1 @@
+"""Benchmarks: the same work done by this library, by its peers and by no library at all, side by side."""

@@ -1,0 +1,1 @@
+"""The contestants: each opens a connection to a server and makes calls in its own way."""

@@ -1,0 +1,1 @@
+"""Programs that connect, make one call, write the moment of its answer, and end, like a user's first."""

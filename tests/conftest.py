@@ -1,0 +1,69 @@
+"""What every test gets: bounded waits, Hypothesis settings, and the check that nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import hypothesis
+import psutil
+import pykka
+import pytest
+
+pytest_plugins = ["tests.whole_run"]
+
+#: Slow machines multiply every wait of the suite by this.
+FACTOR: Final = float(os.environ.get("MCP_ACTORS_TEST_FACTOR", "1"))
+#: The bound of all waits: whatever should happen happens within it.
+BOUND: Final = 5.0 * FACTOR
+
+# No deadline: a loaded machine is slow, not wrong. The blob lets a failure be repeated elsewhere.
+hypothesis.settings.register_profile("ci", deadline=None, print_blob=True, derandomize=False)
+hypothesis.settings.load_profile("ci")
+
+
+@pytest.fixture
+def bound() -> float:
+    """Seconds that a wait of a test may take at most."""
+    return BOUND
+
+
+# A directory's own conftest replaces this fixture by one of the same name.
+@pytest.fixture(autouse=True)
+def _nothing_is_left_behind() -> Iterator[None]:
+    threads, children = set(threading.enumerate()), _children()
+    yield
+    left = [thread for thread in threading.enumerate() if thread not in threads]
+    for thread in left:
+        thread.join(BOUND)
+    assert [thread.name for thread in left if thread.is_alive()] == [], "threads were left behind"
+    assert _settled(pykka.ActorRegistry.get_all) == [], "actors were left behind"
+    assert _settled(lambda: sorted(_children() - children)) == [], "child processes were left behind"
+
+
+def _settled(left: Callable[[], Sequence[object]]) -> list[object]:
+    """What is left once everything had its time to go."""
+    end = time.monotonic() + BOUND
+    while (found := list(left())) and time.monotonic() < end:
+        time.sleep(0.01)
+    return found
+
+
+def _children() -> set[int]:
+    """Our child processes, zombies included."""
+    try:
+        # A look at the process table costs milliseconds; the kernel knows at once whether there is any child.
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return set()
+    return {child.pid for child in psutil.Process().children() if "resource_tracker" not in _command(child)}
+
+
+def _command(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""

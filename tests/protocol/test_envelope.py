@@ -1,0 +1,77 @@
+"""Frames spliced from encoded parts equal frames encoded as a whole."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_actors.protocol import codec
+from mcp_actors.protocol.envelope import META_PREFIX, Envelopes, Identity
+from mcp_actors.protocol.revisions import ALL, NEWEST, NEWEST_HANDSHAKE, Revision
+
+IDENTITY = Identity({"name": "client", "version": "1"}, {"roots": {}})
+OBJECTS = st.dictionaries(
+    st.text(min_size=1, max_size=8).filter(lambda name: name not in ("_meta", "progressToken")),
+    st.recursive(st.none() | st.integers() | st.text(max_size=8), lambda inner: st.lists(inner, max_size=2)),
+    max_size=3,
+)
+
+
+def described(revision: Revision) -> dict[str, Any]:
+    if not revision.stateless:
+        return {}
+    return {
+        META_PREFIX + "protocolVersion": revision.version,
+        META_PREFIX + "clientCapabilities": IDENTITY.capabilities,
+        META_PREFIX + "clientInfo": IDENTITY.client_info,
+    }
+
+
+@given(st.sampled_from(ALL), st.integers(0), st.text(max_size=12), OBJECTS, OBJECTS, st.booleans())
+def test_a_spliced_request_equals_one_encoded_as_a_whole(
+    revision: Revision,
+    id_: int,
+    method: str,
+    params: dict[str, Any],
+    meta: dict[str, Any],
+    progress: bool,
+) -> None:
+    whole = described(revision) | meta | ({"progressToken": id_} if progress else {})
+    expected = ({"_meta": whole} if whole else {}) | params
+    frame = Envelopes(revision, IDENTITY).request(
+        id_, method, codec.encode(params), codec.encode(meta), progress=progress
+    )
+    assert json.loads(frame) == {"jsonrpc": "2.0", "id": id_, "method": method, "params": expected}
+    assert b"\n" not in frame
+
+
+def test_a_request_of_the_handshake_era_without_meta_has_none() -> None:
+    frame = Envelopes(NEWEST_HANDSHAKE, IDENTITY).request(1, "tools/list")
+    assert frame == b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}'
+
+
+def test_a_request_of_the_stateless_era_describes_itself() -> None:
+    meta = json.loads(Envelopes(NEWEST, IDENTITY).request(1, "tools/list"))["params"]["_meta"]
+    assert meta == described(NEWEST)
+
+
+def test_a_progress_token_is_the_requests_own_id() -> None:
+    frame = Envelopes(NEWEST_HANDSHAKE, IDENTITY).request(9, "tools/call", b'{"name":"a"}', progress=True)
+    assert json.loads(frame)["params"] == {"_meta": {"progressToken": 9}, "name": "a"}
+
+
+@pytest.mark.parametrize("params", [None, {"a": 1}])
+def test_a_notification_carries_its_params_or_none(params: dict[str, Any] | None) -> None:
+    encoded = None if params is None else codec.encode(params)
+    message = json.loads(Envelopes(NEWEST, IDENTITY).notification("notifications/x", encoded))
+    assert message == {"jsonrpc": "2.0", "method": "notifications/x"} | ({"params": params} if params else {})
+
+
+def test_a_cancellation_names_the_request_and_the_reason() -> None:
+    message = json.loads(Envelopes(NEWEST, IDENTITY).cancellation(4, 'say "why"\n'))
+    assert message["method"] == "notifications/cancelled"
+    assert message["params"] == {"requestId": 4, "reason": 'say "why"\n'}
