@@ -1,4 +1,4 @@
-"""D: what becomes of calls and memory when a server talks without end, and handlers are quick, slow or stuck?"""
+"""D: what becomes of calls and memory when a server talks without end to quick, slow and stuck handlers?"""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _case(kind: HandlerKind, what: str, notifications: int, contestants: tuple[s
         id=f"D {kind}",
         workload="D",
         bench=__name__,
-        what=f"stdio, {notifications:,} notifications of 200 bytes while calls go every 10 ms; {what}",
+        what=f"stdio, a flood of notifications of 200 bytes while calls go every 10 ms; {what}",
         run=partial(run, kind),
         sizes={"notifications": notifications, "warm_up": 50},
         quick={"notifications": notifications // 10, "warm_up": 20},

@@ -11,6 +11,8 @@ from benchmarks.contestants.roster import OURS, PEERS, open_contestant
 from benchmarks.figures import latencies
 from benchmarks.usage import MB, Meter
 
+_WARM_UP_BYTES: Final = 200_000
+
 
 def run(job: Job) -> Outcome:
     """One large result after the other; each is dropped when the next is asked for."""
@@ -18,8 +20,10 @@ def run(job: Job) -> Outcome:
     call = Call("big", {"n": size}, size)
     with open_contestant(job) as contestant:
         contestant.sequence(ECHO, 10)
-        # No large result before the first that counts: it would leave behind the memory that is measured.
-        contestant.sequence(Call("prepare", {"n": size}), 1)
+        # Large enough for whatever a contestant does with large frames, small beside the memory that counts.
+        for length in (_WARM_UP_BYTES, size):
+            contestant.sequence(Call("prepare", {"n": length}), 1)
+        contestant.sequence(Call("big", {"n": _WARM_UP_BYTES}, _WARM_UP_BYTES), 2)
         with Meter() as meter:
             seconds = contestant.sequence(call, job.sizes["calls"])
     figures = {"wall_s": meter.wall, "growth_mb": meter.growth / MB, "peak_mb": meter.peak / MB}

@@ -87,6 +87,7 @@ class Storm:
         self._client = client
         self._over = threading.Event()
         self._began = threading.Event()
+        # Counters that many threads may advance: the next number is how many there were.
         self.answered = itertools.count()
         self.refused = itertools.count()
         self._threads = [threading.Thread(target=self._rage, daemon=True) for _ in range(callers)]
@@ -155,7 +156,8 @@ def bounds_of(weather: Weather, callers: int) -> Figures:
         "write_backlog": _HIGH_WATER_BYTES + _FRAME_BYTES,
         "read_buffer": _MAX_FRAME_BYTES + _READ_BYTES,
         "in_flight": weather.most_inside,
-        "growth_mb": _GROWTH_MB,
+        # A caller's text is in its request, in the backlog, in the reader's buffer and in the answer.
+        "growth_mb": _GROWTH_MB + 4 * (inside - 1) * _FRAME_BYTES / MB,
     }
 
 

@@ -18,7 +18,7 @@ _LIMIT_SECONDS: Final = 60.0
 
 #: Nobody who only wants to talk to a child process should have to load one of these.
 HEAVY: Final = (
-    "asyncio", "email", "http.client", "httpx", "jsonschema", "jsonschema_rs", "pydantic", "requests", "rich",
+    "asyncio", "http.client", "httpx", "jsonschema", "jsonschema_rs", "pydantic", "requests", "rich",
     "ssl", "typer", "urllib3", "websockets",
 )  # fmt: skip
 

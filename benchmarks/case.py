@@ -55,8 +55,8 @@ class Column:
 class Case:
     """The sizes are those of a real run, of a quick look, and of a test that only wants to see it work.
 
-    ``limit`` is the contestant that no library can beat, ``peer`` the one a user would pick instead. The table
-    compares them by the first column.
+    ``limit`` is the contestant that no library can beat, ``peer`` the one a user would pick instead. They are
+    compared by the first column.
     """
 
     id: str

@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None, *, only: str | None = None) -> 
             as_json(about, options, rows, verdicts), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS
         )
     )
-    sys.stdout.write(as_text(about, order.cases, rows, verdicts))
+    sys.stdout.write(as_text(about, settings.scale, order.cases, rows, verdicts))
     _tell(f"written to {order.file}")
     return 1 if any(row.status in ("failed", "timeout") for row in rows) else 0
 

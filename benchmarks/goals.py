@@ -12,7 +12,7 @@ from benchmarks.harness import Row
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Our ``figure`` is at most ``limit`` times that of ``against``; without ``against``, at most ``limit``."""
+    """Our ``figure`` is at most ``limit`` times that of ``against``; at most ``limit`` if that is None."""
 
     case: str
     figure: str

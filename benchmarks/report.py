@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks.case import Case, Column, Figures
+from benchmarks.case import Case, Column, Figures, Scale
 from benchmarks.figures import ratios
 from benchmarks.goals import Verdict
 from benchmarks.harness import Row
@@ -36,16 +36,18 @@ def _row_json(row: Row, rows: Sequence[Row]) -> dict[str, Any]:
     return asdict(row) | {"medians": row.medians, "ratios": others}
 
 
-def as_text(facts: Facts, cases: Sequence[Case], rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:
+def as_text(
+    facts: Facts, scale: Scale, cases: Sequence[Case], rows: Sequence[Row], verdicts: Sequence[Verdict]
+) -> str:
     """Tables, one below the other."""
     parts = ["\n".join(f"{name}: {value}" for name, value in facts.items())]
-    parts += [_contest(case, rows) for case in cases if case.workload != "M"]
-    parts += _bounds([case for case in cases if case.workload == "M"], rows)
-    parts += _goals(verdicts)
+    parts += [_contest(case, scale, rows) for case in cases if case.workload != "M"]
+    parts += _bounds([case for case in cases if case.workload == "M"], scale, rows)
+    parts += _goals(scale, verdicts)
     return "\n\n".join(parts) + "\n"
 
 
-def _contest(case: Case, rows: Sequence[Row]) -> str:
+def _contest(case: Case, scale: Scale, rows: Sequence[Row]) -> str:
     mine = {row.contestant: row for row in rows if row.case == case.id}
     against = [name for name in (case.limit, case.peer) if name in mine]
     head = [
@@ -57,7 +59,7 @@ def _contest(case: Case, rows: Sequence[Row]) -> str:
     lines = [_contest_line(case, row, [mine[name] for name in against]) for row in mine.values()]
     pin = next((row.pin for row in mine.values()), case.pin)
     rounds = max((len(row.rounds) for row in mine.values()), default=0)
-    title = f"{case.id}: {case.what} (placement: {pin}; rounds: {rounds}; medians)"
+    title = f"{case.id}: {case.what}\n{_sizes(case, scale)}placement: {pin}; medians of rounds: {rounds}"
     return f"{title}\n{_table([head, *lines])}"
 
 
@@ -69,7 +71,7 @@ def _contest_line(case: Case, row: Row, against: Sequence[Row]) -> list[str]:
     return [row.contestant, *cells, *compared, remark]
 
 
-def _bounds(cases: Sequence[Case], rows: Sequence[Row]) -> list[str]:
+def _bounds(cases: Sequence[Case], scale: Scale, rows: Sequence[Row]) -> list[str]:
     if not cases:
         return []
     head = ["weather", *(column.heading for column in cases[0].columns), ""]
@@ -84,7 +86,12 @@ def _bounds(cases: Sequence[Case], rows: Sequence[Row]) -> list[str]:
         for row in rows
         if row.case == case.id
     ]
-    return [f"M: {cases[0].what} (greatest/bound)\n{_table([head, *lines])}"]
+    title = f"M: {cases[0].what}\n{_sizes(cases[0], scale)}each cell: greatest/bound"
+    return [f"{title}\n{_table([head, *lines])}"]
+
+
+def _sizes(case: Case, scale: Scale) -> str:
+    return "".join(f"{name.replace('_', ' ')}: {size:,}; " for name, size in case.sized(scale).items())
 
 
 def _bounded(figures: Figures, column: Column) -> str:
@@ -99,7 +106,7 @@ def _health(row: Row) -> str:
     return "; ".join(row.notes) or "OK"
 
 
-def _goals(verdicts: Sequence[Verdict]) -> list[str]:
+def _goals(scale: Scale, verdicts: Sequence[Verdict]) -> list[str]:
     if not verdicts:
         return []
     lines = [
@@ -112,7 +119,8 @@ def _goals(verdicts: Sequence[Verdict]) -> list[str]:
         ]
         for verdict in verdicts
     ]
-    return [f"Goals of mcp_actors\n{_table([['case', 'figure', 'goal', 'value', ''], *lines])}"]
+    doubt = "" if scale == "full" else f" ({scale} sizes: these verdicts prove nothing)"
+    return [f"Goals of mcp_actors{doubt}\n{_table([['case', 'figure', 'goal', 'value', ''], *lines])}"]
 
 
 def _number(value: float | None) -> str:

@@ -44,7 +44,9 @@ def state_table() -> Iterator[str]:
 
 def state_diagram() -> Iterator[str]:
     """The arrows, as Mermaid draws them."""
-    arrows = {(before, after) for before, targets in EDGES.items() for after in targets if before is not after}
+    arrows = {
+        (before, after) for before, targets in EDGES.items() for after in targets if before is not after
+    }
     if arrows != set(MEANINGS):
         raise SystemExit(f"the arrows of EDGES and their meanings differ: {arrows ^ set(MEANINGS)}")
     yield "```mermaid"

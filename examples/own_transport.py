@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from mcp_actors import Client
 from mcp_actors.cli.demo_server import COMMAND
-from mcp_actors.protocol.endings import EndKind, Ending
+from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.framing import FramingError, LineFramer
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.testing import check_transport
@@ -22,37 +22,41 @@ HIGH_WATER = 256 * 1024
 
 
 class TcpWire:
-    """One connected socket. It never blocks but in `wait`, and needs no thread of its own."""
+    """One connected socket. Only `wait` blocks, and no thread is needed but the library's reader."""
 
     def __init__(self, line: socket.socket) -> None:
         line.setblocking(False)
         self._line = line
+        # Held by the reader while it uses the descriptor, so that nobody closes it under its hands.
+        self._reading = threading.Lock()
         self._framer = LineFramer(LIMIT)
         self._unwritten = b""
         self._ending: Ending | None = None
         self._bytes_in = self._bytes_out = self._frames_in = self._frames_out = 0
 
     def wait(self) -> None:
-        if self._framer.ready:
-            return
-        if self._ending is None:
-            select.select([self._line], [], [])
-        if self._ending is None and not self._readable():
-            self._ending = Ending(EndKind.EOF, "the peer closed the connection")
-        if self._ending is not None:
-            raise WireEnded(self._ending)
+        with self._reading:
+            if self._framer.ready:
+                return
+            if self._ending is None:
+                select.select([self._line], [], [])
+            if self._ending is None and not self._readable():
+                self._ending = Ending(EndKind.EOF, "the peer closed the connection")
+            if self._ending is not None:
+                raise WireEnded(self._ending)
 
     def read(self, limit: int | None) -> list[bytes]:
-        if not self._framer.ready:
-            self._receive()
-        frames = self._framer.frames(limit)
-        self._frames_in += len(frames)
-        if not frames and self._ending is not None:
-            raise WireEnded(self._ending)
-        return frames
+        with self._reading:
+            if not self._framer.ready and self._ending is None:
+                self._receive()
+            frames = self._framer.frames(limit)
+            self._frames_in += len(frames)
+            if not frames and self._ending is not None:
+                raise WireEnded(self._ending)
+            return frames
 
     def send(self, frame: bytes, token: int | None) -> SendVerdict:
-        del token  # would name the frame in Ending.unsent, if this wire knew what was acknowledged
+        del token  # names the frame in Ending.unsent, for wires that know what was not written
         if self._ending is not None:
             return SendVerdict.CLOSED
         if self._unwritten and len(self._unwritten) + len(frame) > HIGH_WATER:
@@ -71,9 +75,11 @@ class TcpWire:
         del deadline
         if self._ending is None:
             self._ending = Ending(EndKind.CLOSED, "the connection was closed")
-        # shutdown, not close: it wakes the reader in `wait`, which closing the descriptor would not.
+        # Shutting down wakes the reader, which closing the descriptor would not.
         with contextlib.suppress(OSError):
             self._line.shutdown(socket.SHUT_RDWR)
+        with self._reading:
+            self._line.close()
         return self._ending
 
     def stats(self) -> WireStats:
@@ -95,24 +101,22 @@ class TcpWire:
             self._bytes_in += len(chunk)
             self._framer.feed(chunk)
         except BlockingIOError:
-            pass
+            return
         except FramingError as error:
             self._ending = Ending(EndKind.OVERSIZED, str(error))
         except OSError as error:
             self._ending = Ending(EndKind.BROKEN, f"reading failed: {error.strerror}")
 
     def _write(self) -> bool:
-        with contextlib.suppress(BlockingIOError):
-            try:
-                written = self._line.send(self._unwritten) if self._unwritten else 0
-            except BlockingIOError:
-                raise
-            except OSError:
-                # The reader will see the end; nothing more can be written.
-                self._unwritten = b""
-                return True
-            self._bytes_out += written
-            self._unwritten = self._unwritten[written:]
+        """True when nothing is left to write, or nothing more can be written: the reader sees that end."""
+        try:
+            written = self._line.send(self._unwritten) if self._unwritten else 0
+        except BlockingIOError:
+            return False
+        except OSError:
+            written = len(self._unwritten)
+        self._bytes_out += written
+        self._unwritten = self._unwritten[written:]
         return not self._unwritten
 
 
@@ -156,11 +160,14 @@ class Peer:
     def close(self) -> None:
         self._newest().close()
 
+    def hang_up(self) -> None:
+        if self._line is not None:
+            self._line.close()
+
     def _newest(self) -> socket.socket:
         waiting, _, _ = select.select([self._listener], [], [], 0 if self._line else 10.0)
         if waiting:
-            if self._line is not None:
-                self._line.close()
+            self.hang_up()
             self._line, self._unread = self._listener.accept()[0], b""
         assert self._line is not None
         return self._line
@@ -171,16 +178,18 @@ def maker() -> Iterator[tuple[TcpTransport, Peer]]:
     """A transport and the peer at its other end, for one law."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         peer = Peer(listener)
-        yield TcpTransport(*listener.getsockname()), peer
-        if peer._line is not None:
-            peer._line.close()
+        try:
+            yield TcpTransport(*listener.getsockname()), peer
+        finally:
+            peer.hang_up()
 
 
 def serve(listener: socket.socket) -> None:
     """One connection: a server process that reads from and writes to the socket."""
     line, _ = listener.accept()
-    with line, subprocess.Popen(COMMAND, stdin=line, stdout=line, stderr=subprocess.DEVNULL):
-        pass
+    with line:
+        ends = line.fileno()
+        subprocess.run(COMMAND, stdin=ends, stdout=ends, stderr=subprocess.DEVNULL, check=True)
 
 
 def main() -> None:

@@ -32,7 +32,9 @@ def main() -> None:
         under_way.wait(5.0)
         print(f"  cancelled: {future.cancel()}")
 
-        print(f"the connection is {client.state}, and 1 + 1 is {client.call_tool('add', {'a': 1, 'b': 1}).text}")
+        print(
+            f"the connection is {client.state}, and 1 + 1 is {client.call_tool('add', {'a': 1, 'b': 1}).text}"
+        )
 
 
 if __name__ == "__main__":

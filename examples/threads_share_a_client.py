@@ -1,4 +1,4 @@
-"""A WSGI app whose threads share one client, as under gunicorn --threads; served here by the standard library."""
+"""A WSGI app whose threads share one client, as under gunicorn --threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 from mcp_actors import Client, errors
 from mcp_actors.cli.demo_server import COMMAND
 
-# Made at import, as in any web application: nothing runs until the first request, and a forked worker gets its own server.
+# Made at import, as in any web application: nothing runs until the first request, and each forked worker
+# gets its own server.
 client = Client.stdio(COMMAND, name="demo")
 
 
@@ -36,7 +37,7 @@ class Server(ThreadingMixIn, WSGIServer):
 class Quiet(WSGIRequestHandler):
     """Without a line per request."""
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
+    def log_message(self, format: str, *args: Any) -> None:
         del format, args
 
 

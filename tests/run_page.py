@@ -52,9 +52,8 @@ def run(page: Path) -> None:
         with contextlib.redirect_stdout(printed):
             exec(code, namespace)
         if block.output is not None and not matches(block.output, printed.getvalue()):
-            raise SystemExit(
-                f"{page}:{block.line + 1}: the page says\n{block.output}\nbut this was printed\n{printed.getvalue()}"
-            )
+            place = f"{page}:{block.line + 1}"
+            raise SystemExit(f"{place}: the page says\n{block.output}\nbut printed was\n{printed.getvalue()}")
 
 
 if __name__ == "__main__":

@@ -195,7 +195,9 @@ def test_no_module_bears_the_name_of_one_of_the_standard_library_it_uses() -> No
 
 
 def test_every_module_says_what_it_is() -> None:
-    silent = [relative(path) for path in FILES if path.read_text().strip() and not ast.get_docstring(tree(path))]
+    silent = [
+        relative(path) for path in FILES if path.read_text().strip() and not ast.get_docstring(tree(path))
+    ]
     assert silent == []
 
 

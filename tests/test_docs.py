@@ -1,4 +1,4 @@
-"""The pages are true: their Python runs and prints what they say, their links lead somewhere, nothing is stale."""
+"""The pages are true: their Python prints what they say, their links lead somewhere, nothing is stale."""
 
 from __future__ import annotations
 

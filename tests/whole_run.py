@@ -102,8 +102,11 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     measuring = session.config.stash.get(measuring_key, None)
     if measuring is None:
         return
-    percents = session.config.stash[percents_key] = measuring.finish()
-    if exitstatus == pytest.ExitCode.OK and too_low(percents):
+    percents = measuring.finish()
+    if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        return  # interrupted, or not even collected: the numbers would mean nothing
+    session.config.stash[percents_key] = percents
+    if too_low(percents):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 

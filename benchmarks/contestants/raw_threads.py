@@ -1,4 +1,4 @@
-"""raw-threads: many callers, and one reader that hands the answers over with a lock. The limit for threads."""
+"""raw-threads: many callers, one reader that hands the answers over with a lock. The limit for threads."""
 
 from __future__ import annotations
 

@@ -219,8 +219,8 @@ class Client:
         """Call a tool and block until it has answered. A tool that failed gives ``result.is_error``.
 
         ``on_progress`` runs on this thread, before the call returns. ``wait=True`` waits for a connection
-        that is not ready. ``replay=True`` sends the call again after a lost connection, if the last listing says
-        that the tool is read-only or idempotent.
+        that is not ready. ``replay=True`` sends the call again after a lost connection, if the last listing
+        says that the tool is read-only or idempotent.
         """
         request = tool_call(name, arguments)
         repeat = replay and self._listings.repeatable(name)

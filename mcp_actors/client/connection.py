@@ -36,6 +36,8 @@ _GONE: Final = Ending(EndKind.BROKEN, "the connection closed before the request 
 class ConnectionActor(Actor):
     """Everything in here runs on this actor's thread, except `undelivered`."""
 
+    patient = True
+
     def __init__(self, wiring: Wiring, *, transport: Ref, pool: Ref, **actor: Any) -> None:
         super().__init__(**actor)
         self._wiring = wiring

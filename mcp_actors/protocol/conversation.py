@@ -6,7 +6,7 @@ It knows nothing of states. The machine tells it what happened; it appends actio
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from msgspec import Raw
 
@@ -200,6 +200,8 @@ class Conversation:
                     self._answer(id_, BadAnswer(reason))
             case jsonrpc.Batch(messages):
                 self._unpack(messages)
+            case _:
+                assert_never(message)
 
     def flush(self) -> None:
         """Hand over the notifications gathered so far, after the answers."""

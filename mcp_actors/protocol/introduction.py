@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from msgspec import Struct
 
@@ -103,6 +103,8 @@ class Introduction:
                 return self._ask(self._relisting.next_page())
             case Failed():
                 return step
+            case _:
+                assert_never(step)
 
     def _ask(self, page: Page | None) -> Verdict:
         if page is None:

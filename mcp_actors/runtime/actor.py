@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 from collections.abc import Hashable
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pykka
 from pykka._envelope import Envelope
@@ -15,6 +15,7 @@ from pykka.messages import _ActorStop
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.mailbox import Mailbox, MailboxClosed, TimerFired
 from mcp_actors.runtime.ref import ActorDead, AskTimeout, Crashed, Exited, Normal, Reason, Ref
+from mcp_actors.runtime.scheduling import wake_patiently
 from mcp_actors.runtime.slot import SlotTimeout
 
 __all__ = [
@@ -68,6 +69,9 @@ class Actor(pykka.ThreadingActor):
     of whatever kind, ends this actor and only this one; the parent is told and decides. The thread is a
     daemon, so that a program which forgets its actors still ends.
     """
+
+    #: Whether the kernel is asked not to preempt our wakers; for actors that start no thread and no process.
+    patient: ClassVar[bool] = False
 
     def __init__(self, *, parent: Ref | None = None, name: str | None = None) -> None:
         super().__init__()
@@ -170,6 +174,8 @@ class Actor(pykka.ThreadingActor):
     # -- inside
 
     def _live(self) -> None:
+        if self.patient:
+            wake_patiently()
         try:
             self._actor_loop()
         finally:

@@ -33,10 +33,11 @@ class Registry(Protocol[T]):
 
 
 class LocalRegistry(Generic[T]):
-    """A registry for this process. It does not keep its items alive, and is empty in a forked child."""
+    """A registry for this process. It does not keep its items alive; a forked child has its own copy."""
 
     def __init__(self) -> None:
-        self._forget()
+        self._lock = threading.Lock()
+        self._items: weakref.WeakValueDictionary[str, T] = weakref.WeakValueDictionary()
         _registries.add(self)
 
     def register(self, name: str, item: T) -> None:
@@ -60,18 +61,17 @@ class LocalRegistry(Generic[T]):
         with self._lock:
             return tuple(sorted(self._items))
 
-    def _forget(self) -> None:
-        # A new lock, too: whoever held the old one may not exist in this process.
+    def _unlock(self) -> None:
+        # Whoever held the lock at the fork may not exist in this process.
         self._lock = threading.Lock()
-        self._items: weakref.WeakValueDictionary[str, T] = weakref.WeakValueDictionary()
 
 
 _registries: weakref.WeakSet[LocalRegistry[Any]] = weakref.WeakSet()
 
 
-def _forget_all() -> None:
+def _unlock_all() -> None:
     for registry in list(_registries):
-        registry._forget()
+        registry._unlock()
 
 
-os.register_at_fork(after_in_child=_forget_all)
+os.register_at_fork(after_in_child=_unlock_all)

@@ -150,7 +150,8 @@ def test_a_refused_handshake_says_what_the_server_said(make_host: MakeHost, make
     with pytest.raises(errors.StartFailed) as caught:
         client.wait_ready()
     assert str(caught.value).splitlines()[0] == (
-        "memory could not be started in 2 attempts: the server refused the handshake: licence expired (-32000)"
+        "memory could not be started in 2 attempts: "
+        "the server refused the handshake: licence expired (-32000)"
     )
 
 

@@ -21,7 +21,7 @@ VERSIONS: Final = (STATELESS, *HANDSHAKES)
 #: What an answer returns to leave its caller waiting.
 SILENCE: Final[Any] = object()
 _META: Final = "io.modelcontextprotocol/"
-_EVERYTHING: Final = {"tools": {}, "resources": {}, "prompts": {}, "logging": {}}
+_EVERYTHING: Final[dict[str, Any]] = {"tools": {}, "resources": {}, "prompts": {}, "logging": {}}
 
 Answer = Callable[[dict[str, Any]], Any]
 

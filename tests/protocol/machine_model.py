@@ -172,6 +172,23 @@ class Model:
         if self.halts:
             self._note("after the halt", action, not isinstance(action, A.Reply))
         match action:
+            case A.Open() | A.CloseWire() | A.Permit() | A.Send() | A.Scan():
+                self._work_the_wire(action)
+            case A.Reply(caller, outcome):
+                self._reply(caller, outcome)
+            case A.Progress(caller, _):
+                self._note("progress after the end", caller, bool(self.replies[caller]))
+            case A.Dispatch(notifications):
+                self._dispatch(notifications)
+            case A.SetTimer(event, seconds):
+                self.timers[event] = seconds
+            case A.CancelTimer(event):
+                self.timers.pop(event, None)
+            case _:
+                self._take_note(action)
+
+    def _work_the_wire(self, action: A.Open | A.CloseWire | A.Permit | A.Send | A.Scan) -> None:
+        match action:
             case A.Open(number):
                 leak = self.wire is not None and not self.wire.told_to_close
                 self._note("a wire forgotten", number, leak)
@@ -184,24 +201,17 @@ class Model:
                 self._permit(n)
             case A.Send(data, token):
                 self._send(data, token)
-            case A.Reply(caller, outcome):
-                self._reply(caller, outcome)
-            case A.Progress(caller, _):
-                self._note("progress after the end", caller, bool(self.replies[caller]))
-            case A.Dispatch(notifications):
-                self._dispatch(notifications)
             case A.Scan(number, _, _):
                 self.wires[number].scans.append(action)
-            case A.SetTimer(event, seconds):
-                self.timers[event] = seconds
-            case A.CancelTimer(event):
-                self.timers.pop(event, None)
-            case A.Agreed():
-                self.agreed_on = self.wire
-            case A.Transition():
-                self._move(action)
-            case A.Halt():
-                self.halts += 1
+
+    def _take_note(self, action: A.Action) -> None:
+        if isinstance(action, A.Transition):
+            self._note("a jump", action, action.before is not self.state)
+            self.state = action.after
+        elif isinstance(action, A.Agreed):
+            self.agreed_on = self.wire
+        elif isinstance(action, A.Halt):
+            self.halts += 1
 
     def _permit(self, n: int) -> None:
         wire = self.wire
@@ -254,10 +264,6 @@ class Model:
         if self.lane.push(notifications):
             self.lane_was_full = True
             self._queue.append(E.LaneFilled())
-
-    def _move(self, move: A.Transition) -> None:
-        self._note("a jump", move, move.before is not self.state)
-        self.state = move.after
 
     def _note(self, fault: str, what: object, wrong: bool) -> None:
         if wrong:

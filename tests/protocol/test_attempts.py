@@ -21,11 +21,11 @@ def attempts(*, ever_ready: bool = False) -> Attempts:
 @pytest.mark.requirement("connection:park")
 def test_a_server_that_was_never_ready_is_parked_after_three_failures() -> None:
     tries = attempts()
-    tries.failed(REFUSED)
-    tries.failed(TimedOut(10.0))
-    assert not tries.parked
-    tries.failed(REFUSED)
-    assert tries.parked
+    parked = []
+    for cause in (REFUSED, TimedOut(10.0), REFUSED):
+        tries.failed(cause)
+        parked.append(tries.parked)
+    assert parked == [False, False, True]
     assert tries.failed_starts == 3
 
 

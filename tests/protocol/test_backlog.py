@@ -92,7 +92,13 @@ def test_with_drop_off_nothing_is_dropped_or_merged() -> None:
 
 def test_state_news_of_one_subject_keep_only_the_latest() -> None:
     backlog = Backlog(5)
-    keep = [news(LOG), news(UPDATED, uri="b"), news(TOOLS), news(UPDATED, uri="a", n=2), news(PROGRESS, progressToken=1)]
+    keep = [
+        news(LOG),
+        news(UPDATED, uri="b"),
+        news(TOOLS),
+        news(UPDATED, uri="a", n=2),
+        news(PROGRESS, progressToken=1),
+    ]
     backlog.push([news(TOOLS), news(UPDATED, uri="a", n=1), news(PROGRESS, progressToken=1), *keep])
     assert drain(backlog) == keep
     assert (backlog.merged, backlog.dropped) == (3, 0)
@@ -155,9 +161,12 @@ ITEMS = st.builds(
 DEEDS = st.lists(st.lists(ITEMS, max_size=6) | st.integers(1, 4), max_size=20)
 
 
-def subjects(items: Sequence[Notification]) -> list[str]:
-    return [f"{item.method} {bytes(item.params or b'')!r}" for item in items if item.method not in (LOG, TOOLS)] + [
-        item.method for item in items if item.method == TOOLS
+def subjects(items: Sequence[Notification]) -> list[tuple[str, bytes]]:
+    """What the items report the state of; one entry for each item that reports a state."""
+    return [
+        (item.method, b"" if item.method == TOOLS or item.params is None else bytes(item.params))
+        for item in items
+        if item.method != LOG
     ]
 
 

@@ -1,32 +1,23 @@
-"""Calls and answers over a working wire: every way in which a call ends, and what the server may ask."""
+"""Calls and answers over a working wire: every way in which a call ends."""
 
 from __future__ import annotations
 
 import json
-from itertools import count
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import Raw
 
-from mcp_actors.protocol import jsonrpc
 from mcp_actors.protocol.actions import (
-    Action,
     CancelTimer,
-    Dispatch,
-    Progress,
     Reply,
     Send,
     SetTimer,
     Unmatched,
     Violation,
 )
-from mcp_actors.protocol.agreement import Agreement
-from mcp_actors.protocol.conversation import Conversation
 from mcp_actors.protocol.endings import Ending, EndKind
-from mcp_actors.protocol.envelope import Identity
 from mcp_actors.protocol.events import (
     Called,
     RequestExpired,
@@ -45,38 +36,10 @@ from mcp_actors.protocol.outcomes import (
     TimedOut,
     Withdrawn,
 )
-from mcp_actors.protocol.policy import Policy
-from mcp_actors.protocol.revisions import by_version
 from tests.protocol import toy_server as toy
+from tests.protocol.talk import Talk, outcomes, sent
 
 GONE = Ending(EndKind.EOF, "gone")
-
-
-class Talk:
-    """A conversation in which every step returns the actions it added."""
-
-    def __init__(self, version: str = toy.LEGACY[0]) -> None:
-        self.out: list[Action] = []
-        policy = Policy(identity=Identity({}, {}))
-        self.conversation = Conversation(policy, count(1), lambda: 0.5, self.out)
-        revision = by_version(version)
-        assert revision is not None
-        self.conversation.agree(Agreement(revision, {}, {}))
-
-    def call(self, caller: str = "ann", *, progress: bool = False) -> list[Action]:
-        self.conversation.call(Called(caller, "tools/call", b'{"name":"a"}', b"{}", 9.0, progress))
-        return self.taken()
-
-    def hear(self, *frames: bytes) -> list[Action]:
-        for frame in frames:
-            self.conversation.receive(jsonrpc.scan(frame))
-        self.conversation.flush()
-        return self.taken()
-
-    def taken(self) -> list[Action]:
-        out = self.out[:]
-        self.out.clear()
-        return out
 
 
 @pytest.fixture
@@ -84,16 +47,6 @@ def talk() -> Talk:
     talk = Talk()
     talk.call()
     return talk
-
-
-def outcomes(actions: list[Action]) -> dict[Any, object]:
-    replies = [action for action in actions if isinstance(action, Reply)]
-    assert len({reply.caller for reply in replies}) == len(replies)
-    return {reply.caller: reply.outcome for reply in replies}
-
-
-def sent(actions: list[Action]) -> list[Any]:
-    return [json.loads(action.frame) for action in actions if isinstance(action, Send)]
 
 
 # Calling.
@@ -128,9 +81,7 @@ def test_a_listing_is_remembered_for_the_next_wire() -> None:
 def test_a_notification_is_a_courtesy_without_a_token() -> None:
     talk = Talk()
     talk.conversation.notify("notifications/roots/list_changed", None)
-    assert talk.taken() == [
-        Send(b'{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}', None)
-    ]
+    assert talk.taken() == [Send(b'{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}', None)]
 
 
 # Answers.
@@ -318,127 +269,3 @@ def test_stopping_ends_every_call_and_leaves_no_timer(talk: Talk) -> None:
     actions = talk.taken()
     assert outcomes(actions) == {"ann": Stopped()}
     assert actions.index(CancelTimer(SweepDue())) > actions.index(SetTimer(SweepDue(), 60.0))
-
-
-# News.
-
-
-def test_news_is_handed_over_together_and_in_order() -> None:
-    (dispatch,) = Talk().hear(toy.news("a", n=1), toy.news("b", n=2))
-    assert isinstance(dispatch, Dispatch)
-    assert [item.method for item in dispatch.notifications] == ["a", "b"]
-    assert Talk().hear() == []
-
-
-@pytest.mark.requirement("request:progress")
-def test_progress_reaches_the_caller_who_asked_and_the_handlers() -> None:
-    talk = Talk()
-    talk.call(progress=True)
-    progress, dispatch = talk.hear(toy.news("notifications/progress", progressToken=1, progress=0.5))
-    assert progress == Progress("ann", {"progressToken": 1, "progress": 0.5})
-    assert isinstance(dispatch, Dispatch)
-
-
-@pytest.mark.requirement("request:progress")
-def test_progress_nobody_asked_for_reaches_no_caller(talk: Talk) -> None:
-    actions = talk.hear(toy.news("notifications/progress", progressToken=1))
-    assert not [action for action in actions if isinstance(action, Progress)]
-
-
-@pytest.mark.requirement("request:progress")
-@pytest.mark.parametrize("token", [1, 2, True, "1", 1.0, None])
-def test_progress_after_the_end_or_of_a_stranger_is_nobodys(token: Any) -> None:
-    talk = Talk()
-    talk.call(progress=True)
-    talk.hear(toy.result(1, {}))
-    assert talk.hear(toy.news("notifications/progress", progressToken=token)) == []
-
-
-@pytest.mark.parametrize("params", [None, Raw(b"[1]"), Raw(b'{"progressToken":"\xff"}')])
-def test_progress_without_readable_params_is_nobodys(talk: Talk, params: Raw | None) -> None:
-    talk.conversation.receive(jsonrpc.Notification("notifications/progress", params, 1))
-    talk.conversation.flush()
-    assert talk.taken() == []
-
-
-@pytest.mark.requirement("request:server-cancelled")
-@pytest.mark.parametrize(("reason", "told"), [("busy", "busy"), (7, ""), (None, "")])
-def test_a_servers_cancellation_ends_the_one_call_it_names(talk: Talk, reason: Any, told: str) -> None:
-    talk.call("bob")
-    actions = talk.hear(toy.news("notifications/cancelled", requestId=1, reason=reason))
-    assert outcomes(actions) == {"ann": Withdrawn("server", told)}
-    assert sent(actions) == []
-    assert isinstance(actions[-1], Dispatch)
-    assert talk.hear(toy.result(1, {})) == [Unmatched(1, late=True)]
-    assert [flight.caller for flight in talk.conversation.pending] == ["bob"]
-
-
-@pytest.mark.requirement("request:server-cancelled")
-def test_a_servers_cancellation_of_nothing_is_only_news(talk: Talk) -> None:
-    (dispatch,) = talk.hear(toy.news("notifications/cancelled", requestId=True))
-    assert isinstance(dispatch, Dispatch)
-
-
-# The server's requests, and batches.
-
-
-def test_a_ping_is_answered_with_its_own_id(talk: Talk) -> None:
-    assert sent(talk.hear(toy.frame(id=1, method="ping"))) == [{"jsonrpc": "2.0", "id": 1, "result": {}}]
-    assert len(talk.conversation.pending) == 1
-
-
-@pytest.mark.requirement("connection:second-initialize")
-def test_a_server_that_initializes_us_is_refused_and_counted_and_nothing_else_happens(talk: Talk) -> None:
-    violation, send = talk.hear(toy.frame(id="q", method="initialize", params={}))
-    assert violation == Violation("server-initialize", "the server sent initialize")
-    assert sent([send])[0]["error"]["code"] == jsonrpc.METHOD_NOT_FOUND
-    assert len(talk.conversation.pending) == 1
-
-
-def test_an_unknown_request_is_refused(talk: Talk) -> None:
-    (message,) = sent(talk.hear(toy.frame(id=5, method="sampling/createMessage")))
-    assert (message["id"], message["error"]["code"]) == (5, jsonrpc.METHOD_NOT_FOUND)
-
-
-def test_a_request_in_the_stateless_era_is_a_violation_and_gets_no_response() -> None:
-    (violation,) = Talk(toy.MODERN).hear(toy.frame(id=5, method="ping"))
-    assert violation == Violation("server-request", "the server sent ping")
-
-
-def test_before_any_agreement_a_ping_is_answered_and_a_batch_is_not_taken() -> None:
-    talk = Talk()
-    talk.conversation.agreement = None
-    assert len(sent(talk.hear(toy.frame(id=5, method="ping")))) == 1
-    (violation,) = talk.hear(b"[%s]" % toy.frame(id=5, method="ping"))
-    assert isinstance(violation, Violation)
-
-
-def test_a_batch_is_taken_apart_where_the_revision_has_them() -> None:
-    talk = Talk("2025-03-26")
-    talk.call()
-    talk.call("bob")
-    parts = (toy.result(1, {}), toy.news("a"), toy.error(2, -1), toy.frame(id=9, method="ping"), b"7")
-    actions = talk.hear(b"[%s]" % b",".join(parts))
-    assert {caller: type(outcome) for caller, outcome in outcomes(actions).items()} == {
-        "ann": Completed,
-        "bob": Rejected,
-    }
-    assert [type(action) for action in actions if isinstance(action, Send | Violation | Dispatch)] == [
-        Send, Violation, Dispatch,
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("version", [toy.MODERN, "2025-11-25", "2025-06-18", "2024-11-05"])
-def test_a_batch_is_a_violation_elsewhere(version: str) -> None:
-    talk = Talk(version)
-    talk.call()
-    (violation,) = talk.hear(b"[%s]" % toy.result(1, {}))
-    assert violation == Violation("batch", "an array outside revision 2025-03-26")
-    assert len(talk.conversation.pending) == 1
-
-
-def test_an_id_of_the_handshake_can_be_buried() -> None:
-    talk = Talk()
-    talk.conversation.bury(1)
-    assert talk.taken() == [SetTimer(SweepDue(), 60.0)]
-    assert talk.hear(toy.result(1, {})) == [Unmatched(1, late=True)]

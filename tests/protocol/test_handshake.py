@@ -120,7 +120,9 @@ def test_any_other_error_means_initialize_on_the_same_wire(code: int) -> None:
     assert asked(reply(probed(), toy.error(1, code)))["method"] == "initialize"
 
 
-@pytest.mark.parametrize("error", [b'"no"', b"null", b"{nonsense", b"{}", b'{"code":true}', b'{"code":"-32022"}'])
+@pytest.mark.parametrize(
+    "error", [b'"no"', b"null", b"{nonsense", b"{}", b'{"code":true}', b'{"code":"-32022"}']
+)
 def test_an_error_nobody_can_read_means_initialize_too(error: bytes) -> None:
     assert asked(probed().refused(Raw(error)))["method"] == "initialize"
 
@@ -141,11 +143,12 @@ def test_an_error_towards_a_stateless_client_fails_with_that_error() -> None:
 
 def test_the_probe_is_open_until_something_else_was_asked() -> None:
     shake = handshake()
-    assert not shake.probing
+    probing = [shake.probing]
     shake.begin(probe=True)
-    assert shake.probing
+    probing.append(shake.probing)
     shake.silent()
-    assert not shake.probing
+    probing.append(shake.probing)
+    assert probing == [False, True, False]
 
 
 # A server that names its versions.
@@ -276,7 +279,10 @@ def test_instructions_are_kept_and_a_wrong_meta_is_no_harm() -> None:
     assert (step.agreement.instructions, step.agreement.server_info) == ("be kind", {})
 
 
-@given(st.lists(st.tuples(st.integers(0, 6), st.sampled_from(OURS)), max_size=12), st.sampled_from(("auto", *OURS)))
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.sampled_from(OURS)), max_size=12),
+    st.sampled_from(("auto", *OURS)),
+)
 def test_no_server_keeps_the_handshake_going_for_ever(script: list[tuple[int, str]], protocol: str) -> None:
     shake = handshake(protocol)
     step = shake.begin(probe=True)

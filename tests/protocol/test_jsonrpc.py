@@ -262,4 +262,8 @@ def test_a_damaged_answer_is_malformed_or_fails_in_its_payload_alone(damage: byt
 def test_frames_we_send_say_what_they_should(id_: int | str) -> None:
     assert json.loads(jsonrpc.result_frame(id_)) == {"jsonrpc": "2.0", "id": id_, "result": {}}
     failure = {"code": -32601, "message": "no"}
-    assert json.loads(jsonrpc.error_frame(id_, -32601, "no")) == {"jsonrpc": "2.0", "id": id_, "error": failure}
+    assert json.loads(jsonrpc.error_frame(id_, -32601, "no")) == {
+        "jsonrpc": "2.0",
+        "id": id_,
+        "error": failure,
+    }

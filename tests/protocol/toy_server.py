@@ -9,7 +9,7 @@ from mcp_actors.protocol.envelope import META_PREFIX
 
 MODERN = "2026-07-28"
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-CAPABILITIES = {"tools": {}, "resources": {}, "prompts": {}}
+CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
 
 
 def frame(**members: Any) -> bytes:

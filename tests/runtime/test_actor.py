@@ -297,6 +297,18 @@ def test_an_actor_can_stop_itself() -> None:
     assert probe.reasons == [Normal()]
 
 
+def ask_until_it_dies(ref: Ref, answered: threading.Barrier, unanswered: SimpleQueue[BaseException]) -> None:
+    try:
+        ref.ask("ping", soon())
+        answered.wait(BOUND)
+        while True:
+            ref.ask("ping", soon())
+    except ActorDead:
+        return
+    except TimeoutError as error:
+        unanswered.put(error)
+
+
 @pytest.mark.stress
 @pytest.mark.requirement("runtime:mailbox:closable")
 @pytest.mark.usefixtures("hasty_switching")
@@ -305,19 +317,7 @@ def test_no_ask_is_ever_left_without_an_answer() -> None:
         _probe, ref = start_probe()
         answered = threading.Barrier(4)
         unanswered: SimpleQueue[BaseException] = SimpleQueue()
-
-        def ask(ref: Ref = ref, answered: Any = answered, unanswered: Any = unanswered) -> None:
-            try:
-                ref.ask("ping", soon())
-                answered.wait(BOUND)
-                while True:
-                    ref.ask("ping", soon())
-            except ActorDead:
-                return
-            except TimeoutError as error:
-                unanswered.put(error)
-
-        askers = [stumbler(ask) for _ in range(3)]
+        askers = [stumbler(ask_until_it_dies, ref, answered, unanswered) for _ in range(3)]
         for asker in askers:
             asker.start()
         answered.wait(BOUND)

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from mcp_actors.runtime.registry import LocalRegistry, Registry, _forget_all
+from mcp_actors.runtime.registry import LocalRegistry, Registry, _unlock_all
 from tests.runtime.probes import BOUND, run_script
 
 
@@ -81,17 +81,17 @@ def test_of_many_who_want_a_name_one_gets_it() -> None:
     assert registry.lookup("name") not in refused
 
 
-def test_forgetting_replaces_even_a_lock_that_is_held() -> None:
+def test_a_lock_that_was_held_at_the_fork_holds_nobody_up() -> None:
     registry: LocalRegistry[Thing] = LocalRegistry()
     thing = Thing()
     registry.register("name", thing)
     registry._lock.acquire()
-    _forget_all()
-    assert registry.names() == ()
+    _unlock_all()
+    assert registry.names() == ("name",)
 
 
 @pytest.mark.requirement("runtime:fork")
-def test_a_forked_child_starts_with_an_empty_registry() -> None:
+def test_a_forked_child_finds_the_same_names() -> None:
     script = """
 import os, sys
 from mcp_actors.runtime.registry import LocalRegistry
@@ -105,4 +105,4 @@ if child:
     sys.exit(status)
 print("child", registry.names(), flush=True)
 """
-    assert run_script(script) == "child ()\nparent ('name',)\n"
+    assert run_script(script) == "child ('name',)\nparent ('name',)\n"

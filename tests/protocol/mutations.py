@@ -1,0 +1,208 @@
+"""Planted bugs: each must be caught by the tests it names, or those tests prove nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LAWS = "test_connection_properties.py"
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """In ``module``, ``old`` becomes ``new``; ``caught_by`` names the test files, likeliest first."""
+
+    name: str
+    module: str
+    old: str
+    new: str
+    caught_by: tuple[str, ...] = (LAWS,)
+
+
+MUTATIONS = (
+    Mutation(
+        "a loss does not fail the pending calls",
+        "connection.py",
+        "        self.conversation.lose(cause if isinstance(cause, Ending) else _CLOSED_BY_US)\n",
+        "",
+    ),
+    Mutation(
+        "a lane that eases grants permits in any state",
+        "connection.py",
+        "        if self.state is State.READY or self._introduction is not None:\n            self._replenish()\n",
+        "        self._replenish()\n",
+    ),
+    Mutation(
+        "a permit is granted twice",
+        "flow.py",
+        "        self.outstanding = policy.window\n",
+        "        self.outstanding = 0\n",
+    ),
+    Mutation(
+        "a delivery does not use up its permit",
+        "flow.py",
+        "        self.outstanding -= 1\n",
+        "        pass\n",
+    ),
+    Mutation(
+        "a new wire inherits the old wire's permits",
+        "flow.py",
+        "        self.outstanding = 0\n        self.paused = False\n        self.arrivals = Arrivals()\n\n    def used",
+        "        self.paused = False\n        self.arrivals = Arrivals()\n\n    def used",
+    ),
+    Mutation(
+        "the deadline of an ended call is not cancelled",
+        "conversation.py",
+        "        self._out.append(CancelTimer(RequestExpired(flight.id)))\n",
+        "",
+    ),
+    Mutation(
+        "the retry of an ended call is not cancelled",
+        "conversation.py",
+        "            self._out.append(CancelTimer(RetryDue(flight.id)))\n",
+        "            pass\n",
+    ),
+    Mutation(
+        "an answered call stays in the table and is answered again",
+        "conversation.py",
+        "        flight = self.pending.take(id_)\n        if flight is None:\n            self._out.append(Unmatched",
+        "        flight = self.pending.get(id_)\n        if flight is None:\n            self._out.append(Unmatched",
+    ),
+    Mutation(
+        "a probe that is given up is cancelled upstream",
+        "introduction.py",
+        "        self._bury()\n        return self._follow(self._handshake.silent())\n",
+        "        if self._conversation.envelopes is not None and self._question is not None:\n"
+        '            cancel = self._conversation.envelopes.cancellation(self._question, "timeout")\n'
+        "            self._out.append(Send(cancel, None))\n"
+        "        self._bury()\n        return self._follow(self._handshake.silent())\n",
+    ),
+    Mutation(
+        "ids match when they are equal, so that True is 1",
+        "pending.py",
+        "        flight = self._by_id.pop(id_, None) if type(id_) is int else None\n",
+        "        flight = self._by_id.pop(id_, None) if isinstance(id_, int) else None\n",
+        ("test_pending.py", "test_conversation_news.py", LAWS),
+    ),
+    Mutation(
+        "the frames of an old wire are delivered",
+        "connection.py",
+        "        if event.wire != self.wire:\n            return self.state\n        self.flow.used()\n",
+        "        self.flow.used()\n",
+    ),
+    Mutation(
+        "the end of an old wire ends the new one",
+        "connection.py",
+        "        if event.wire != self.wire:\n            return self.state\n        self.wire = None\n",
+        "        self.wire = None\n",
+    ),
+    Mutation(
+        "a parked connection forgets its waiters",
+        "connection.py",
+        "        self.waiters.dismiss(Parked(self.attempts.failed_starts, self.cause))\n",
+        "",
+        ("test_connection.py", LAWS),
+    ),
+    Mutation(
+        "shedding never ends",
+        "flow.py",
+        "        self.shedding = shedding\n",
+        "        self.shedding = self.shedding or shedding\n",
+    ),
+    Mutation(
+        "tombstones are never swept",
+        "tombstones.py",
+        "if age + 1 < self._sweeps}",
+        "}",
+        ("test_tombstones.py", LAWS),
+    ),
+    Mutation(
+        "sweeping stops after the first time",
+        "conversation.py",
+        "        self.tombstones.sweep()\n        if self.tombstones:\n",
+        "        self.tombstones.sweep()\n        if not self.tombstones:\n",
+    ),
+    Mutation(
+        "a refused frame is offered twice",
+        "conversation.py",
+        "            flight.attempts += 1\n            self._out.append(Send(frame, id_))\n",
+        "            flight.attempts += 1\n            self._out.append(Send(frame, id_))\n"
+        "            self._out.append(Send(frame, id_))\n",
+    ),
+    Mutation(
+        "what the wire left unsent is called unknown",
+        "conversation.py",
+        " or flight.id in ending.unsent\n",
+        "\n",
+        ("test_conversation.py",),
+    ),
+    Mutation(
+        "jitter takes a delay above the cap",
+        "backoff.py",
+        "        return min(self.cap, spread(exact, self.jitter, random))\n",
+        "        return spread(exact, self.jitter, random)\n",
+        ("test_backoff.py",),
+    ),
+    Mutation(
+        "nothing ends a backoff",
+        "connection.py",
+        "        self._out.append(SetTimer(E.StateExpired(), self._delay))\n",
+        "",
+    ),
+    Mutation(
+        "nothing bounds a handshake after a backoff",
+        "connection.py",
+        "        self._out.append(SetTimer(E.StateExpired(), self._policy.init_timeout))\n        return State.STARTING",
+        "        return State.STARTING",
+    ),
+    Mutation(
+        "progress is told after the call ended",
+        "conversation.py",
+        "        if flight.progress:\n            self._out.append(Progress(flight.caller, params))\n",
+        "        self._flown = flight\n",
+        ("test_conversation_news.py",),
+    ),
+    Mutation(
+        "a parked connection never opens again",
+        "attempts.py",
+        "        self.parked = False\n        self.failed_starts = self._row = 0\n",
+        "        self.failed_starts = self._row = 0\n",
+        ("test_attempts.py", LAWS),
+    ),
+    Mutation(
+        "a second beginning opens a second wire",
+        "connection.py",
+        "        return self.open(event) if self.wire is None else self.state\n",
+        "        return self.open(event)\n",
+    ),
+    Mutation(
+        "a wire that ends after the halt halts again",
+        "connection.py",
+        "        self.wire = None\n        self._out.append(Halt())\n",
+        "        self._out.append(Halt())\n",
+    ),
+    Mutation(
+        "news before a failed handshake waits for the next wire",
+        "connection.py",
+        "        self.conversation.flush()\n        if state is not State.BACKOFF:\n            self._replenish()\n",
+        "        if state is not State.BACKOFF:\n            self.conversation.flush()\n            self._replenish()\n",
+    ),
+    Mutation(
+        "small frames overtake a large one",
+        "connection.py",
+        "        if arrivals:\n",
+        "        if False:\n",
+    ),
+    Mutation(
+        "a pause outlives its wire",
+        "connection.py",
+        "CancelTimer(E.UptimeReached()), CancelTimer(E.PauseOver())",
+        "CancelTimer(E.UptimeReached())",
+    ),
+    Mutation(
+        "news is dropped before it is merged",
+        "backlog.py",
+        "        self._unread = self._next\n        while self._over:",
+        "        self._unread = self._next + 8\n        while self._over:",
+        ("test_backlog.py",),
+    ),
+)

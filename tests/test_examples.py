@@ -1,0 +1,52 @@
+"""Every example runs to its end, in a process of its own, and says what it should."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
+#: What each example must have printed, among other things.
+SAYS = {
+    "notebook_safe.py": ["2 + 3 = 5", "mcp_actors.stderr.demo: counting to 2"],
+    "own_transport.py": ["all laws hold", "over TCP: 2 + 3 = 5"],
+    "progress_and_cancel.py": ["3 of 3", "within 0.3 s", "cancelled: True", "the connection is ready"],
+    "quickstart.py": ["demo speaks MCP 2026-07-28", "2 + 40 = 42"],
+    "survive_a_crash.py": ["outcome: unknown", "FATAL: database password rejected", "after: 3 + 4 = 7"],
+    "threads_share_a_client.py": ["['0', '2', '4', '6', '8', '10', '12', '14', '16', '18']"],
+}
+
+
+def run(path: Path) -> subprocess.CompletedProcess[str]:
+    # -W error: an example that leaves a socket or file open is no example.
+    return subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error", path],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_an_example_runs_and_says_what_it_should(name: str) -> None:
+    done = run(EXAMPLES / name)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [words for words in SAYS[name] if words not in done.stdout] == []
+
+
+def test_every_example_is_among_those_that_are_run() -> None:
+    assert {path.name for path in EXAMPLES.glob("*.py")} == set(SAYS)
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_every_example_can_be_imported_and_has_a_main(name: str) -> None:
+    source = (EXAMPLES / name).read_text()
+    assert "def main() -> None:" in source
+    assert source.endswith('if __name__ == "__main__":\n    main()\n')
