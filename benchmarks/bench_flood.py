@@ -72,7 +72,7 @@ def _case(kind: HandlerKind, what: str, notifications: int, contestants: tuple[s
         run=partial(run, kind),
         sizes={"notifications": notifications, "warm_up": 50},
         quick={"notifications": notifications // 10, "warm_up": 20},
-        smoke={"notifications": 200, "warm_up": 2},
+        smoke={"notifications": 100, "warm_up": 2},
         contestants=contestants,
         columns=_COLUMNS,
         limit="raw-threads" if "raw-threads" in contestants else None,

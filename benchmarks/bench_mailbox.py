@@ -90,6 +90,7 @@ class Storm:
         # Counters that many threads may advance: the next number is how many there were.
         self.answered = itertools.count()
         self.refused = itertools.count()
+        self._errors: list[BaseException] = []
         self._threads = [threading.Thread(target=self._rage, daemon=True) for _ in range(callers)]
         for thread in self._threads:
             thread.start()
@@ -99,22 +100,30 @@ class Storm:
         self._began.set()
 
     def end(self) -> None:
-        """Wait for the last answers."""
+        """Wait for the last answers; raises what a caller should not have got."""
         self._over.set()
         self._began.set()
         for thread in self._threads:
             thread.join()
+        if self._errors:
+            raise self._errors[0]
 
     def _rage(self) -> None:
         self._began.wait()
-        while not self._over.is_set():
-            try:
-                self._client.call_tool("echo", {"text": _STORM_TEXT}, wait=True)
-                next(self.answered)
-            except errors.Backpressure:
-                # The library's right: the wire is full. A caller that does not wait a little would only spin.
-                next(self.refused)
-                self._over.wait(PAUSE)
+        try:
+            while not self._over.is_set():
+                self._call()
+        except BaseException as error:  # noqa: BLE001 - raised again by `end`, where somebody sees it
+            self._errors.append(error)
+
+    def _call(self) -> None:
+        try:
+            self._client.call_tool("echo", {"text": _STORM_TEXT}, wait=True)
+            next(self.answered)
+        except errors.Backpressure:
+            # The library's right: the wire is full. A caller that does not wait a little would only spin.
+            next(self.refused)
+            self._over.wait(PAUSE)
 
 
 def run(weather: Weather, job: Job) -> Outcome:
@@ -169,13 +178,20 @@ def _measure(client: Client, callers: int, notifications: int) -> Figures:
     with Meter() as meter:
         client.call_tool("flood", {"n": notifications})
         storm.begin()
-        while not all_written(client.call_tool("left", wait=True).text):
+        while not _read_all(client):
             time.sleep(PAUSE)
     storm.end()
     watch.stop()
     told = {"answered": float(next(storm.answered)), "refused": float(next(storm.refused))}
     took = {"wall_s": meter.wall, "growth_mb": meter.growth / MB, "read_buffer": float(watch.read_buffer)}
     return depths(client.stats()) | took | told
+
+
+def _read_all(client: Client) -> bool:
+    try:
+        return all_written(client.call_tool("left", wait=True).text)
+    except errors.Backpressure:
+        return False
 
 
 def depths(stats: ClientStats) -> Figures:

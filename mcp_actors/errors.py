@@ -14,10 +14,10 @@
     ├── RequestTimeout                  timeout        no answer within the deadline (also a TimeoutError)
     ├── ClientClosed                    shutdown       the client was closed
     ├── CapabilityMissing               capability     the server does not offer what the call needs
-    ├── Backpressure                    backpressure   too many calls in flight, or a server that stopped reading
+    ├── Backpressure                    backpressure   too many calls, or a server that does not read
     └── Cancelled                       cancelled      the call was cancelled, by the caller or by the server
 
-A caller's own mistake (an argument that is no JSON, a timeout of zero) is a plain ``TypeError`` or ``ValueError``.
+A caller's own mistake (an argument that is no JSON, a timeout of zero) is a ``TypeError`` or ``ValueError``.
 """
 
 from __future__ import annotations

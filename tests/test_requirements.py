@@ -28,7 +28,8 @@ def test_every_requirement_has_a_test_or_a_reason_why_not_yet(pytestconfig: pyte
     if not is_whole(pytestconfig):
         pytest.skip("only a run of the whole suite knows all tests")
     carried = pytestconfig.stash[carried_key]
-    assert [one.id for one in REQUIREMENTS if not one.deferred and one.id not in carried] == []
+    forgotten = [one.id for one in REQUIREMENTS if not one.deferred and one.id not in carried]
+    assert not forgotten, f"no test carries {', '.join(forgotten)}"
 
 
 @pytest.mark.skipif(not DESIGN.exists(), reason="the design documents are not part of this repository")

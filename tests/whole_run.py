@@ -90,7 +90,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         least = LEAST.get(folder)
         wanted = "" if least is None else f"  (at least {least:g})"
         terminalreporter.line(f"{folder or 'everything':<12} {percent:6.2f} %{wanted}")
-    for folder in too_low(percents):
+    # While tests fail, lines that were not run are no news.
+    for folder in () if terminalreporter.stats.get("failed") else too_low(percents):
         terminalreporter.line("")
         terminalreporter.line(f"too little of {folder or 'the package'} was run:", red=True)
         terminalreporter.write(measuring.missing(folder))

@@ -174,7 +174,7 @@ class Calls:
         if not tree.admission.enter(deadline):
             limit = tree.admission.limit
             raise errors.Backpressure(
-                f"{request.what} was not sent: {limit} calls are in flight already (max_in_flight)",
+                f"{request.what} was not sent: max_in_flight ({limit}) is reached",
                 details={"max_in_flight": limit},
             )
 

@@ -49,6 +49,7 @@ class ConnectionActor(Actor):
         self._log = logger_for(wiring.name)
         self._spans = Spans(wiring.bus, wiring.name)
         self._followups: deque[E.Event] = deque()
+        self._replies: deque[A.Reply] = deque()
         self._scans: dict[tuple[int, int], bytes] = {}
         self.backlog = Backlog(drop=not wiring.policy.block)
         self.lane = Lane(pool, self.backlog, wiring.handlers.hear, self._eased, f"{wiring.name} handlers")
@@ -65,7 +66,7 @@ class ConnectionActor(Actor):
             A.CloseWire: self._close_wire,
             A.Permit: self._permit,
             A.Send: self._send,
-            A.Reply: self._reply,
+            A.Reply: self._replies.append,
             A.Progress: self._progress,
             A.Dispatch: self._dispatch,
             A.Scan: self._scan,
@@ -92,10 +93,15 @@ class ConnectionActor(Actor):
         while self._followups:
             for action in self.machine.handle(self._followups.popleft()):
                 perform[type(action)](action)
+        # Answers go out last: a caller that wakes up finds the GIL free that much sooner.
+        while self._replies:
+            self._answer(self._replies.popleft())
         return None
 
     def terminate(self, reason: Reason) -> None:
         """Whoever still waits gets an answer, also when a bug ended this actor."""
+        for reply in self._replies:
+            self._answer(reply)
         self.lane.close()
         if self._wiring.closing:
             self._wiring.halted.set(None)
@@ -181,7 +187,7 @@ class ConnectionActor(Actor):
 
     # The callers.
 
-    def _reply(self, action: A.Reply) -> None:
+    def _answer(self, action: A.Reply) -> None:
         self._spans.end(action.caller, action.outcome)
         action.caller.set(action.outcome)  # type: ignore[attr-defined]  # our callers are slots
 

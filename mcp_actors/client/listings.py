@@ -40,10 +40,11 @@ class Pages(Generic[P]):
             cursor = page.next_cursor
             if cursor is None:
                 return
-            if cursor in seen or len(seen) >= _MOST_PAGES - 1:
+            pages = len(seen) + 1
+            if cursor in seen or pages >= _MOST_PAGES:
+                fault = f"cursor {cursor[:80]!r} came again" if cursor in seen else "there is a cursor"
                 raise errors.InvalidResponse(
-                    f"{self._method} does not end: cursor {cursor!r} after {len(seen) + 1} pages",
-                    details={"pages": len(seen) + 1},
+                    f"{self._method} does not end: {fault} after {pages} pages", details={"pages": pages}
                 )
             seen.add(cursor)
 

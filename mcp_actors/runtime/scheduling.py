@@ -12,7 +12,7 @@ def wake_patiently() -> None:
 
     Whoever sends a message holds the GIL until it blocks. A receiver that preempts it finds the GIL taken and
     goes back to sleep: two switches for nothing at every hop. SCHED_BATCH is an ordinary thread without that
-    privilege. Threads and processes started from this thread inherit it, so it is for threads that start none.
+    privilege. It is inherited, so it is for threads that start neither threads nor processes.
     """
     try:
         if os.sched_getscheduler(0) == os.SCHED_OTHER:

@@ -13,6 +13,7 @@ from mcp_actors.protocol.events import Closed, FramesArrived, Opened
 from mcp_actors.runtime.actor import Actor, Reason, Ref
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.permits import Permits
+from mcp_actors.runtime.scheduling import wake_patiently
 from mcp_actors.transports.contract import OpenFailed, SendVerdict, Transport, Wire, WireEnded, WireStats
 
 # How long one Flush may keep the actor: a Close that comes meanwhile waits no longer.
@@ -126,6 +127,7 @@ class _Line:
 
     def _read(self) -> None:
         """Deliver until the wire ends, then tell it once. Reader thread."""
+        wake_patiently()
         ending = Ending(EndKind.CLOSED, "the connection was closed")
         try:
             while self._deliver():

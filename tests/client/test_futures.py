@@ -34,7 +34,9 @@ def test_the_first_submit_starts_the_client(host: ToyHost, make_client: MakeClie
 
 def test_as_completed_gives_them_in_the_order_of_their_answers(client: Client, host: ToyHost) -> None:
     host.answers["tools/call"] = lambda _: SILENCE
-    futures = {client.submit_tool("echo", {"n": number}): number for number in range(3)}
+    futures: dict[Future[Any], int] = {
+        client.submit_tool("echo", {"n": number}): number for number in range(3)
+    }
     host.await_heard("tools/call", 3)
     requests = {one["params"]["arguments"]["n"]: one for one in host.all_heard("tools/call")}
     order = []
@@ -235,8 +237,8 @@ def test_submitting_and_closing_race_without_a_lost_future(host: ToyHost, make_c
             for _ in range(10):
                 try:
                     found.append(client.submit_tool("echo").exception(BOUND))
-                except errors.ClientClosed as error:
-                    found.append(error)
+                except errors.ClientClosed as closed:
+                    found.append(closed)
             return found
 
         submitting = [in_thread(submit) for _ in range(2)]
