@@ -28,7 +28,7 @@ def run(kind: HandlerKind, job: Job) -> Outcome:
     with open_contestant(job, era="legacy", handler=handler) as contestant:
 
         def enough(text: str) -> bool:
-            return all_written(text) if kind == "stuck" else handler.heard + contestant.lost() >= flood
+            return _all_written(text) if kind == "stuck" else handler.heard + contestant.lost() >= flood
 
         contestant.sequence(ECHO, job.sizes["warm_up"])
         with Meter() as meter:
@@ -48,7 +48,7 @@ def run(kind: HandlerKind, job: Job) -> Outcome:
     return Outcome(latencies(seconds, "ms") | figures)
 
 
-def all_written(text: str) -> bool:
+def _all_written(text: str) -> bool:
     """Whether an answer of ``left`` says that the whole flood is in front of it."""
     return text.split()[0] == "0"
 

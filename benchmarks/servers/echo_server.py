@@ -44,6 +44,7 @@ class EchoServer:
         self._modern = modern
         self._rest = b""
         self._unwritten = memoryview(b"")
+        self._waiting: list[bytes] = []
         self._left = 0
         self._large: dict[int, bytes] = {}
         self._notification = _notification()
@@ -66,13 +67,13 @@ class EchoServer:
         """Write notifications as fast as they are taken, and answers in between; False when stdin ended."""
         os.set_blocking(_OUT, False)
         try:
-            while self._left or self._unwritten:
+            while self._left or self._unwritten or self._waiting:
                 readable, writable, _ = select.select([_IN], [_OUT], [])
                 if readable:
                     chunk = os.read(_IN, _READ_BYTES)
                     if not chunk:
                         return False
-                    self._unwritten = memoryview(bytes(self._unwritten) + self._answers(chunk))
+                    self._waiting.append(self._answers(chunk))
                 if writable:
                     self._write_some()
             return True
@@ -81,9 +82,12 @@ class EchoServer:
 
     def _write_some(self) -> None:
         if not self._unwritten:
-            count = min(self._left, _CHUNK_BYTES // _NOTIFICATION_BYTES)
+            answers = b"".join(self._waiting)
+            self._waiting.clear()
+            # As much of one as of the other, or callers that never pause would hold up the flood for ever.
+            count = min(self._left, max(_CHUNK_BYTES, len(answers)) // _NOTIFICATION_BYTES)
             self._left -= count
-            self._unwritten = memoryview(self._notification * count)
+            self._unwritten = memoryview(answers + self._notification * count)
         self._unwritten = self._unwritten[os.write(_OUT, self._unwritten) :]
 
     def _write(self, data: bytes) -> None:

@@ -25,8 +25,8 @@ from mcp_actors.telemetry import ConnectionTransition
 WIDTH: Final = 80
 #: Longer than any recovery of the demo takes.
 PATIENCE: Final = 10.0
-COUNT: Final = {"to": 20, "delay": 0.04}
-LONG_COUNT: Final = {"to": 100, "delay": 0.04}
+COUNT: Final = {"to": 20, "delay": 0.05}
+LONG_COUNT: Final = {"to": 100, "delay": 0.05}
 KILL_AT: Final = 16
 INDENT: Final = (0, 0, 0, 4)
 _COLOURS: Final = {"ready": "green", "backoff": "red", "closing": "dim"}

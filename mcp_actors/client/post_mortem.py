@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -21,7 +20,7 @@ def crash_report(wiring: Wiring) -> CrashReport:
     return CrashReport(
         server=wiring.transport.label,
         reason=describe(board.cause) or (ending.reason if ending else "the server is running"),
-        command=_command(facts),
+        command=tuple(facts.get("command", ())),
         cwd=facts.get("cwd"),
         stderr_tail=tuple(ending.stderr_tail if ending else facts.get("stderr_tail", ())),
         frames_sent=board.frames.last_sent(secrets),
@@ -39,11 +38,6 @@ def crash_report(wiring: Wiring) -> CrashReport:
 def _facts(wiring: Wiring) -> Mapping[str, Any]:
     transport = wiring.transport
     return transport.describe() if isinstance(transport, Describes) else {}
-
-
-def _command(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    command = facts.get("command", ())
-    return tuple(shlex.split(command) if isinstance(command, str) else command)
 
 
 def _exit(ending: Ending | None, facts: Mapping[str, Any]) -> dict[str, Any]:

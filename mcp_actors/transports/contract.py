@@ -116,4 +116,5 @@ class Describes(Protocol):
     """A transport that can say how to reach its server, for crash reports."""
 
     def describe(self) -> Mapping[str, object]:
-        """Facts such as the command line, without secrets."""
+        """Facts: ``command`` (a sequence), ``cwd``, ``pid``, ``stderr_tail``, and ``secrets``, which are values
+        to hide wherever they turn up. All of them may be missing. Any thread."""

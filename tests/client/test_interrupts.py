@@ -16,10 +16,20 @@ from tests.client.waiting import BOUND, in_thread, until
 MakeClient = Callable[..., Client]
 
 
+_interrupted = threading.Event()
+
+
 @pytest.fixture(autouse=True)
-def _usual_interrupts() -> Iterator[None]:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+def _one_interrupt_for_each_test() -> Iterator[None]:
+    def interrupt(_number: int, _frame: object) -> None:
+        if not _interrupted.is_set():
+            _interrupted.set()
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    _interrupted.clear()
     yield
+    _interrupted.set()
     signal.signal(signal.SIGINT, before)
 
 
@@ -28,7 +38,11 @@ def interrupt_when(ready: Callable[[], Any]) -> None:
 
     def press() -> None:
         ready()
-        signal.pthread_kill(_main_thread(), signal.SIGINT)
+        # Python does not notice a signal that comes in the instant between leaving its lock and waiting for
+        # another, until that wait is over; a second press is noticed.
+        while not _interrupted.is_set():
+            signal.pthread_kill(_main_thread(), signal.SIGINT)
+            _interrupted.wait(0.02)
 
     in_thread(press)
 

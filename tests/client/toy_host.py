@@ -186,6 +186,8 @@ class ToyHost:
         }
 
     def _initialize(self, _request: dict[str, Any]) -> Any:
+        if self.version == STATELESS:
+            raise Refusal(-32601, "Method not found")
         return {
             "protocolVersion": self.version,
             "capabilities": self.capabilities,

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 #: The bound of every wait that is expected to succeed; slow machines may raise it.
-BOUND = 5.0 * float(os.environ.get("MCP_ACTORS_TEST_TIMEOUT_FACTOR", "1"))
+BOUND = 5.0 * float(os.environ.get("MCP_ACTORS_TEST_FACTOR", "1"))
 _LOOK_AGAIN = 0.005
 
 

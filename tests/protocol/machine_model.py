@@ -66,7 +66,7 @@ class Model:
         self.wire: ToyWire | None = None
         self.mood = "taking"
         self.timers: dict[E.Timer, float] = {}
-        self.lane = Backlog(6, drop=not policy.block)
+        self.lane = Backlog(4, drop=not policy.block)
         self.lane_was_full = False
         self.replies: dict[Caller, list[object]] = {}
         self.owners: dict[int, Caller] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
@@ -33,35 +35,41 @@ class World(RuleBasedStateMachine):
     settle: bool
 
     @initialize(
-        warm=st.booleans(),
-        window=st.integers(1, 3),
-        block=st.booleans(),
+        start=st.sampled_from(("asleep", "begun", "opened", "ready", "ready", "ready")),
+        choices=st.fixed_dictionaries(
+            {"window": st.integers(1, 3), "block": st.booleans(), "max_failed_starts": st.integers(1, 3)}
+        ),
         version=st.sampled_from((toy.MODERN, *toy.LEGACY)),
-        habits=st.tuples(st.booleans(), st.booleans(), st.booleans()),
+        habits=st.tuples(st.booleans(), st.sampled_from((False, False, True)), st.booleans()),
     )
     def set_out(
-        self, warm: bool, window: int, block: bool, version: str, habits: tuple[bool, bool, bool]
+        self, start: str, choices: dict[str, Any], version: str, habits: tuple[bool, bool, bool]
     ) -> None:
         pinned, ever_ready, self.settle = habits
         policy = Policy(
             identity=Identity({"name": "client"}, {}),
             protocol=version if pinned else "auto",
-            window=window,
-            block=block,
             scan_above=300,
             max_scanning=2,
             max_held_bytes=1500,
+            **choices,
         )
         self.version = version
         self.model = Model(policy, ever_ready=ever_ready)
-        if warm:
+        if start == "ready":
             self._walk_to_ready()
+        if start in ("begun", "opened"):
+            self._feed(E.Begun())
+        if start == "opened":
+            self.model.open()
 
     # Callers.
 
     @rule()
     def somebody_begins(self) -> None:
+        parked = self._is(State.BACKOFF) and self.model.machine.attempts.parked
         self._feed(E.Begun())
+        self.model.faults["still parked"] += [True] if parked and self._is(State.BACKOFF) else []
 
     @rule(method=st.sampled_from(REQUESTS), progress=st.booleans())
     def somebody_calls(self, method: str, progress: bool) -> None:
@@ -176,7 +184,17 @@ class World(RuleBasedStateMachine):
         timers = sorted(self.model.timers, key=repr)
         self.model.expire(timers[n % len(timers)])
 
-    @rule(n=st.integers(1, 8))
+    @precondition(lambda self: E.ProbeExpired() in self.model.timers)
+    @rule()
+    def the_probe_stays_unanswered(self) -> None:
+        self.model.expire(E.ProbeExpired())
+
+    @precondition(lambda self: E.PauseOver() in self.model.timers)
+    @rule()
+    def the_pause_does_not_help(self) -> None:
+        self.model.expire(E.PauseOver())
+
+    @rule(n=st.integers(1, 4))
     def the_handlers_run(self, n: int) -> None:
         self.model.handle_news(n)
 

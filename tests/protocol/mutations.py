@@ -28,8 +28,10 @@ MUTATIONS = (
     Mutation(
         "a lane that eases grants permits in any state",
         "connection.py",
-        "        if self.state is State.READY or self._introduction is not None:\n            self._replenish()\n",
+        "        if self.state is State.READY or self._introduction is not None:\n"
+        "            self._replenish()\n",
         "        self._replenish()\n",
+        (LAWS, "test_connection.py"),
     ),
     Mutation(
         "a permit is granted twice",
@@ -46,7 +48,11 @@ MUTATIONS = (
     Mutation(
         "a new wire inherits the old wire's permits",
         "flow.py",
-        "        self.outstanding = 0\n        self.paused = False\n        self.arrivals = Arrivals()\n\n    def used",
+        "        self.outstanding = 0\n"
+        "        self.paused = False\n"
+        "        self.arrivals = Arrivals()\n"
+        "\n"
+        "    def used",
         "        self.paused = False\n        self.arrivals = Arrivals()\n\n    def used",
     ),
     Mutation(
@@ -60,34 +66,43 @@ MUTATIONS = (
         "conversation.py",
         "            self._out.append(CancelTimer(RetryDue(flight.id)))\n",
         "            pass\n",
+        (LAWS, "test_conversation.py"),
     ),
     Mutation(
         "an answered call stays in the table and is answered again",
         "conversation.py",
-        "        flight = self.pending.take(id_)\n        if flight is None:\n            self._out.append(Unmatched",
-        "        flight = self.pending.get(id_)\n        if flight is None:\n            self._out.append(Unmatched",
+        "        flight = self.pending.take(id_)\n"
+        "        if flight is None:\n"
+        "            self._out.append(Unmatched",
+        "        flight = self.pending.get(id_)\n"
+        "        if flight is None:\n"
+        "            self._out.append(Unmatched",
     ),
     Mutation(
         "a probe that is given up is cancelled upstream",
         "introduction.py",
         "        self._bury()\n        return self._follow(self._handshake.silent())\n",
-        "        if self._conversation.envelopes is not None and self._question is not None:\n"
-        '            cancel = self._conversation.envelopes.cancellation(self._question, "timeout")\n'
-        "            self._out.append(Send(cancel, None))\n"
-        "        self._bury()\n        return self._follow(self._handshake.silent())\n",
+        """        about = b'{"requestId":%d}' % (self._question or 0)
+        cancel = b'{"method":"notifications/cancelled","params":%s}' % about
+        self._out.append(Send(cancel, None))
+        self._bury()
+        return self._follow(self._handshake.silent())
+""",
+        (LAWS, "test_introduction.py"),
     ),
     Mutation(
         "ids match when they are equal, so that True is 1",
         "pending.py",
         "        flight = self._by_id.pop(id_, None) if type(id_) is int else None\n",
         "        flight = self._by_id.pop(id_, None) if isinstance(id_, int) else None\n",
-        ("test_pending.py", "test_conversation_news.py", LAWS),
+        ("test_pending.py",),
     ),
     Mutation(
         "the frames of an old wire are delivered",
         "connection.py",
         "        if event.wire != self.wire:\n            return self.state\n        self.flow.used()\n",
         "        self.flow.used()\n",
+        (LAWS, "test_connection.py"),
     ),
     Mutation(
         "the end of an old wire ends the new one",
@@ -100,20 +115,21 @@ MUTATIONS = (
         "connection.py",
         "        self.waiters.dismiss(Parked(self.attempts.failed_starts, self.cause))\n",
         "",
-        ("test_connection.py", LAWS),
+        (LAWS, "test_connection.py"),
     ),
     Mutation(
         "shedding never ends",
         "flow.py",
         "        self.shedding = shedding\n",
         "        self.shedding = self.shedding or shedding\n",
+        (LAWS, "test_flow.py"),
     ),
     Mutation(
         "tombstones are never swept",
         "tombstones.py",
         "if age + 1 < self._sweeps}",
         "}",
-        ("test_tombstones.py", LAWS),
+        (LAWS, "test_tombstones.py"),
     ),
     Mutation(
         "sweeping stops after the first time",
@@ -127,6 +143,7 @@ MUTATIONS = (
         "            flight.attempts += 1\n            self._out.append(Send(frame, id_))\n",
         "            flight.attempts += 1\n            self._out.append(Send(frame, id_))\n"
         "            self._out.append(Send(frame, id_))\n",
+        (LAWS, "test_conversation.py"),
     ),
     Mutation(
         "what the wire left unsent is called unknown",
@@ -151,22 +168,24 @@ MUTATIONS = (
     Mutation(
         "nothing bounds a handshake after a backoff",
         "connection.py",
-        "        self._out.append(SetTimer(E.StateExpired(), self._policy.init_timeout))\n        return State.STARTING",
+        "        self._out.append(SetTimer(E.StateExpired(), self._policy.init_timeout))\n"
+        "        return State.STARTING",
         "        return State.STARTING",
     ),
     Mutation(
         "progress is told after the call ended",
         "conversation.py",
-        "        if flight.progress:\n            self._out.append(Progress(flight.caller, params))\n",
-        "        self._flown = flight\n",
-        ("test_conversation_news.py",),
+        '        flight = self.pending.get(params.get("progressToken"))\n',
+        '        flight = self.pending.get(params.get("progressToken")) or getattr(self, "_last", None)\n'
+        "        self._last = flight\n",
+        (LAWS, "test_conversation_news.py"),
     ),
     Mutation(
         "a parked connection never opens again",
         "attempts.py",
         "        self.parked = False\n        self.failed_starts = self._row = 0\n",
         "        self.failed_starts = self._row = 0\n",
-        ("test_attempts.py", LAWS),
+        (LAWS, "test_attempts.py"),
     ),
     Mutation(
         "a second beginning opens a second wire",
@@ -183,8 +202,13 @@ MUTATIONS = (
     Mutation(
         "news before a failed handshake waits for the next wire",
         "connection.py",
-        "        self.conversation.flush()\n        if state is not State.BACKOFF:\n            self._replenish()\n",
-        "        if state is not State.BACKOFF:\n            self.conversation.flush()\n            self._replenish()\n",
+        "        self.conversation.flush()\n"
+        "        if state is not State.BACKOFF:\n"
+        "            self._replenish()\n",
+        "        if state is not State.BACKOFF:\n"
+        "            self.conversation.flush()\n"
+        "            self._replenish()\n",
+        (LAWS, "test_repairs.py"),
     ),
     Mutation(
         "small frames overtake a large one",
@@ -204,5 +228,47 @@ MUTATIONS = (
         "        self._unread = self._next\n        while self._over:",
         "        self._unread = self._next + 8\n        while self._over:",
         ("test_backlog.py",),
+    ),
+    Mutation(
+        "a scanned frame is put in another's place",
+        "arrivals.py",
+        "        self._places[place - self._first] = message\n",
+        "        self._places[place - self._first - 1] = message\n",
+        ("test_arrivals.py",),
+    ),
+    Mutation(
+        "a comma too many is spliced in",
+        "envelope.py",
+        '            separator = b"" if params == b"{}" else b","\n',
+        '            separator = b","\n',
+        ("test_envelope.py",),
+    ),
+    Mutation(
+        "a cursor that comes again is followed again",
+        "recovery.py",
+        " and cursor not in self._cursors",
+        "",
+        ("test_recovery.py",),
+    ),
+    Mutation(
+        "a server that always names a version is probed for ever",
+        "handshake.py",
+        " and self._probes < 2",
+        "",
+        ("test_handshake.py",),
+    ),
+    Mutation(
+        "an answer in a batch is not recognised",
+        "jsonrpc.py",
+        " if named is None else Answer(named, result)",
+        "",
+        ("test_jsonrpc.py",),
+    ),
+    Mutation(
+        "a payload nested too deep raises",
+        "jsonrpc.py",
+        "    except RecursionError:\n        # Writing",
+        "    except KeyError:\n        # Writing",
+        ("test_jsonrpc.py",),
     ),
 )

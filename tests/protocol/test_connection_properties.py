@@ -81,6 +81,14 @@ class ConnectionLaws(World):
         assert timed == set(self.model.machine.waiters)
 
     @invariant()
+    def only_a_backoff_is_parked(self) -> None:
+        assert not self.model.machine.attempts.parked or self.model.state in (State.BACKOFF, State.CLOSING)
+
+    @invariant()
+    def nobody_waits_for_a_parked_connection(self) -> None:
+        assert not self.model.machine.attempts.parked or not len(self.model.machine.waiters)
+
+    @invariant()
     def exactly_the_waiting_states_have_a_state_timer(self) -> None:
         assert (E.StateExpired() in self.model.timers) == self._waits_for_time()
 
@@ -150,7 +158,16 @@ class ConnectionLaws(World):
         assert not any(model.faults.values()), dict(model.faults)
 
 
-TestConnectionLaws = pytest.mark.requirement("request:one-outcome")(ConnectionLaws.TestCase)
+TestConnectionLaws = ConnectionLaws.TestCase
+for requirement in (
+    "request:one-outcome",
+    "request:ids",
+    "request:cancel-idempotent",
+    "request:no-leak",
+    "connection:generation",
+    "connection:stop",
+):
+    TestConnectionLaws = pytest.mark.requirement(requirement)(TestConnectionLaws)
 TestConnectionLaws.settings = settings(
     max_examples=EXAMPLES,
     stateful_step_count=40,

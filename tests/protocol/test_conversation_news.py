@@ -65,7 +65,7 @@ def test_progress_nobody_asked_for_reaches_no_caller(talk: Talk) -> None:
 def test_progress_after_the_end_or_of_a_stranger_is_nobodys(token: Any) -> None:
     talk = Talk()
     talk.call(progress=True)
-    talk.hear(toy.result(1, {}))
+    assert len(talk.hear(toy.news("notifications/progress", progressToken=1), toy.result(1, {}))) == 4
     assert talk.hear(toy.news("notifications/progress", progressToken=token)) == []
 
 

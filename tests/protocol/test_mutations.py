@@ -19,6 +19,11 @@ PROTOCOL = Path(mcp_actors.protocol.__file__).parent
 TESTS = Path(__file__).parent
 PROJECT = TESTS.parent.parent
 EXAMPLES = 300
+# A mutant that is only slow is not caught by that.
+CONFTEST = """import hypothesis
+hypothesis.settings.register_profile("mutants", deadline=None, database=None)
+hypothesis.settings.load_profile("mutants")
+"""
 CLEAN = Mutation("no bug", "connection.py", "", "")
 Verdict = subprocess.CompletedProcess[str]
 
@@ -29,10 +34,11 @@ def build(root: Path, mutation: Mutation) -> None:
     (root / "mcp_actors").mkdir()
     for package in ("tests", "mcp_actors"):
         (root / package / "__init__.py").touch()
-    ignored = shutil.ignore_patterns("__pycache__", "types", "conftest.py")
+    ignored = shutil.ignore_patterns("__pycache__", "conftest.py")
     shutil.copytree(PROTOCOL, root / "mcp_actors" / "protocol", ignore=ignored)
     shutil.copytree(TESTS, root / "tests" / "protocol", ignore=ignored)
     shutil.copy(PROJECT / "pyproject.toml", root)
+    (root / "tests" / "conftest.py").write_text(CONFTEST)
     if mutation is not CLEAN:
         module = root / "mcp_actors" / "protocol" / mutation.module
         module.write_text(module.read_text().replace(mutation.old, mutation.new))

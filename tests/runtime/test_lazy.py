@@ -10,12 +10,23 @@ from mcp_actors.runtime.lazy import Lazy, Spent
 from tests.runtime.probes import BOUND
 
 
+class Maker:
+    """Makes objects and counts them."""
+
+    def __init__(self) -> None:
+        self.made = 0
+
+    def __call__(self) -> object:
+        self.made += 1
+        return object()
+
+
 def test_nothing_is_made_before_somebody_needs_it() -> None:
-    made: list[object] = []
-    lazy: Lazy[object] = Lazy(lambda: made.append(object()) or made[-1])
+    maker = Maker()
+    lazy = Lazy(maker)
     assert lazy.value is None
     assert lazy.get() is lazy.get() is lazy.value
-    assert len(made) == 1
+    assert maker.made == 1
 
 
 def test_what_was_spent_is_refused_and_handed_out_to_each_who_spends() -> None:
@@ -56,14 +67,14 @@ def test_a_forked_child_makes_its_own_even_if_the_lock_was_held() -> None:
 @pytest.mark.stress
 @pytest.mark.usefixtures("hasty_switching")
 def test_of_many_who_come_first_one_makes_it() -> None:
-    made: list[object] = []
-    lazy: Lazy[object] = Lazy(lambda: made.append(object()) or made[-1])
+    maker = Maker()
+    lazy = Lazy(maker)
     threads = [threading.Thread(target=lazy.get) for _ in range(20)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(BOUND)
-    assert len(made) == 1
+    assert maker.made == 1
 
 
 def test_who_finds_it_made_after_waiting_for_the_lock_takes_it_as_it_is() -> None:

@@ -72,8 +72,9 @@ def test_the_description_names_the_command_but_no_values_of_the_environment() ->
     described = StdioTransport(["/bin/server", "a b"], env={"TOKEN": "secret"}, cwd="/tmp")
     assert isinstance(described, Describes)
     facts = described.describe()
-    assert (facts["command"], facts["env"], facts["cwd"]) == ("/bin/server 'a b'", ["TOKEN"], "/tmp")
-    assert "secret" not in str(facts)
+    assert (facts["command"], facts["env"], facts["cwd"]) == (("/bin/server", "a b"), ["TOKEN"], "/tmp")
+    assert facts["secrets"] == {"secret"}
+    assert "secret" not in str({name: fact for name, fact in facts.items() if name != "secrets"})
     assert described.label == "server"
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.framing import FramingName, make_framer
 from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.telemetry.redaction import secret_values
 from mcp_actors.transports.contract import HIGH_WATER_BYTES, MAX_FRAME_BYTES, OpenFailed
 from mcp_actors.transports.stdio.descriptors import close_quietly
 from mcp_actors.transports.stdio.environment import child_environment
@@ -50,6 +50,7 @@ class StdioTransport:
         self._max_frame_bytes = max_frame_bytes
         self._high_water = high_water
         self._ladder = Ladder(*ladder)
+        self._latest: StdioWire | None = None
         self.label = name or PurePath(self._command[0]).name
 
     def open(self, deadline: Deadline) -> StdioWire:
@@ -69,13 +70,21 @@ class StdioTransport:
             reaper.add(child.pid)
             wire = self._wire(child, undo)
             undo.pop_all()
+        self._latest = wire
         return wire
 
     def describe(self) -> Mapping[str, object]:
-        """How to start the same server by hand. Values of ``env`` may be secret: only names are told."""
+        """How to start the same server by hand, and what is seen of the one that runs. Any thread.
+
+        ``secrets`` are values of ``env`` that must not be shown; of the others only the names are told.
+        """
+        wire = self._latest
         return {
-            "command": shlex.join(self._command),
+            "command": self._command,
             "cwd": self._cwd,
+            "pid": None if wire is None else wire.pid,
+            "stderr_tail": () if wire is None else wire.stderr_tail,
+            "secrets": secret_values(self._env),
             "env": sorted(self._env),
             "inherit_env": self._inherit_env,
             "framing": self._framing,

@@ -159,6 +159,16 @@ class StdioWire:
     def flush(self, deadline: Deadline) -> bool:
         return self._writer.flush(deadline)
 
+    @property
+    def pid(self) -> int:
+        """The server's process."""
+        return self._child.pid
+
+    @property
+    def stderr_tail(self) -> tuple[str, ...]:
+        """The server's last words so far."""
+        return self._stderr.tail()
+
     def stats(self) -> WireStats:
         writer = self._writer
         return WireStats(
