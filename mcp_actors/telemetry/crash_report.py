@@ -182,6 +182,8 @@ class CrashReport:
             return f"code {self.exit_code}{after}{process}{_meaning(_EXIT_CODES.get(self.exit_code))}"
         if self.pid is None:
             return "never started"
+        if self.state == "ready":
+            return f"none, it is running{process}, up for {_duration(self.uptime or 0.0)}"
         return f"not seen{after}{process}"
 
     def _whereabouts(self) -> str:

@@ -291,3 +291,8 @@ def test_signals_have_names(number: int, name: str) -> None:
 def test_durations_are_for_people(uptime: float, text: str) -> None:
     report = CrashReport(server="x", reason="r", exit_code=1, uptime=uptime)
     assert report.summary() == f"  exit: code 1 after {text}"
+
+
+def test_a_server_that_runs_is_not_said_to_have_ended() -> None:
+    report = CrashReport(server="s", reason="no answer", command=("s",), pid=7, uptime=2.0, state="ready")
+    assert report.summary().splitlines()[0] == "  exit: none, it is running, pid 7, up for 2.0 s"
