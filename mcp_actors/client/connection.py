@@ -27,7 +27,7 @@ from mcp_actors.runtime.ref import Crashed, Reason, Ref
 from mcp_actors.runtime.tasks import Done, Finished, Run
 from mcp_actors.telemetry import events as T
 from mcp_actors.telemetry.logs import logger_for
-from mcp_actors.transports.actor import Close, Flush, Open
+from mcp_actors.transports.actor import Close, Open
 from mcp_actors.transports.contract import SendVerdict
 
 _GONE: Final = Ending(EndKind.BROKEN, "the connection closed before the request was written")
@@ -174,7 +174,7 @@ class ConnectionActor(Actor):
         elif verdict is SendVerdict.QUEUED:
             self._board.frames.sent(frame)
             assert link is not None
-            self._transport.tell(Flush(link.wire))
+            link.flush()
         elif token is not None:
             busy = verdict is SendVerdict.BUSY
             self._followups.append(E.SendRefused(token, frame) if busy else E.SendFailed(token, _GONE))

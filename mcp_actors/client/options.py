@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import metadata
 from typing import Any, Literal, TypedDict
 
 from mcp_actors.client.outgoing import check_mapping, check_text
@@ -13,6 +12,7 @@ from mcp_actors.protocol.backoff import Backoff
 from mcp_actors.protocol.envelope import Identity
 from mcp_actors.protocol.handshake import candidates
 from mcp_actors.protocol.policy import Policy
+from mcp_actors.version import VERSION
 
 #: Why the tombstones outlive timeout, handshake and backoff by a little: timers are not exact.
 _TOMBSTONE_MARGIN = 5.0
@@ -132,8 +132,4 @@ def _check_info(info: object) -> None:
 
 
 def _own_info() -> dict[str, Any]:
-    try:
-        version = metadata.version("mcp-actors")
-    except metadata.PackageNotFoundError:
-        version = "0"
-    return {"name": "mcp-actors", "version": version}
+    return {"name": "mcp-actors", "version": VERSION}

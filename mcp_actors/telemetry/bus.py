@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import random
 import threading
 import weakref
+from binascii import crc32
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -191,8 +191,8 @@ class Bus:
 
 def _share(correlation_id: str) -> float:
     """A number in [0, 1) that depends on the id alone, so that start and stop of a request agree on it."""
-    digest = hashlib.blake2b(correlation_id.encode("utf-8", "backslashreplace"), digest_size=4).digest()
-    return int.from_bytes(digest, "big") / 2**32
+    # Not hashlib: it would load OpenSSL into every program for a number that only has to be even.
+    return crc32(correlation_id.encode("utf-8", "backslashreplace")) / 2**32
 
 
 def _forget_processes() -> None:

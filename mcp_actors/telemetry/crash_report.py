@@ -8,7 +8,6 @@ import os
 import shlex
 import signal as signals
 import sys
-import tempfile
 import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import InitVar, asdict, dataclass, field, fields
@@ -151,6 +150,8 @@ class CrashReport:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the report as JSON, readable by its owner alone; an existing file is replaced whole."""
+        import tempfile  # only here: it costs every program that imports us a millisecond
+
         target = Path(path)
         # mkstemp creates with mode 0600 and follows no link; the rename puts it in place in one step.
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")

@@ -78,11 +78,12 @@ Message: TypeAlias = Open | Flush | Close | _FlushOn | _Lost
 class Link:
     """What the owner of an open wire uses directly, on its own thread: no message, no waiting.
 
-    After ``send`` answered QUEUED, the owner tells the transport actor ``Flush``.
+    After ``send`` answered QUEUED, the owner calls ``flush``: the transport actor writes the rest.
     """
 
     wire: int
     send: Callable[[bytes, int | None], SendVerdict]
+    flush: Callable[[], None]
     permits: Permits
     stats: Callable[[], WireStats]
 
@@ -110,6 +111,7 @@ class _Line:
         self.wire = wire
         self.number = order.wire
         self.permits = Permits(order.window)
+        self.flush_asked = False
         self.flushing = False
         self._order = order
         self._actor = actor
@@ -117,7 +119,13 @@ class _Line:
         self.reader = threading.Thread(target=self._read, name=name, daemon=True)
 
     def link(self) -> Link:
-        return Link(self.number, self.wire.send, self.permits, self.wire.stats)
+        return Link(self.number, self.wire.send, self._ask_flush, self.permits, self.wire.stats)
+
+    def _ask_flush(self) -> None:
+        """Have the actor flush; once is enough until it begins. The owner's thread."""
+        if not self.flush_asked:
+            self.flush_asked = True
+            self._actor.tell(Flush(self.number))
 
     def close(self, deadline: Deadline) -> None:
         self.permits.close()
@@ -227,7 +235,11 @@ class TransportActor(Actor):
     def _start_flushing(self, number: int) -> None:
         # A _FlushOn that is on its way will find this frame too: one is enough for any number of frames.
         line = self._current(number)
-        if line is not None and not line.flushing:
+        if line is None:
+            return
+        # Before the flush: a frame that is queued from now on asks again.
+        line.flush_asked = False
+        if not line.flushing:
             self._flush(number)
 
     def _flush(self, number: int) -> None:

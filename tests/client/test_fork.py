@@ -15,16 +15,16 @@ from tests.client.test_faults import FAULTY
 from tests.client.waiting import BOUND
 
 ROOT = Path(__file__).parents[2]
-SERVER = [sys.executable, "-S", "-E", FAULTY, "silence"]
+SERVER = [sys.executable, "-S", "-E", FAULTY]
 
 pytestmark = pytest.mark.requirement("runtime:fork")
 
 
-def run(scenario: str) -> Any:
+def run(scenario: str, mode: str = "silence") -> Any:
     """What the program found out; it must end well, soon, and without a word of complaint."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore::DeprecationWarning", "-m", "tests.client.programs.forking", scenario]
-        + SERVER,
+        + [*SERVER, mode],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -72,11 +72,15 @@ def test_a_future_from_before_the_fork_is_refused_in_the_child() -> None:
     assert found["after"] != found["child"]["server"]
 
 
+@pytest.mark.xfail(
+    strict=True, reason="ProgressSlot.wait looks for a fork only when it begins, not after a callback"
+)
 def test_a_fork_inside_on_progress_fails_the_childs_copy_of_the_call_alone() -> None:
-    found = run("in_progress")
-    assert found["child"]["call"].startswith("ForkedClient: tools/call 'pid' was made before a fork")
+    found = run("in_progress", "progress-then-wait")
+    assert found["child"]["call"].startswith("ForkedClient: tools/call 'fault' was made before a fork")
     assert isinstance(found["child"]["server"], int)
-    assert found["before"] == found["after"] != found["child"]["server"]
+    assert found["call"] == "waited for"
+    assert found["after"] != found["child"]["server"]
 
 
 def test_a_fork_in_the_middle_of_other_threads_calls() -> None:

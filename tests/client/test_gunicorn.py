@@ -54,7 +54,11 @@ class Site:
             stdout=self.log,
             stderr=self.log,
         )
-        until(lambda: os.path.exists(self._socket), otherwise=self.told)
+        until(self._listens, otherwise=self.told)
+
+    def _listens(self) -> bool:
+        with socket.socket(socket.AF_UNIX) as line:
+            return line.connect_ex(self._socket) == 0
 
     def told(self) -> str:
         self.log.seek(0)
@@ -88,18 +92,21 @@ class Site:
         return psutil.Process(self.process.pid).children(recursive=True)
 
     def stop(self) -> None:
-        self.process.kill()
-        self.process.wait(BOUND)
-        self.log.close()
+        self.process.terminate()
+        try:
+            self.process.wait(2 * BOUND)
+        finally:
+            self.process.kill()
+            self.log.close()
 
 
 @pytest.fixture(params=["", "1"], ids=["made-before-the-fork", "used-before-the-fork"])
 def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     one = Site(tmp_path, USE_BEFORE_FORK=request.param)
-    yield one
-    family = one.family() if one.process.poll() is None else []
-    one.stop()
-    until(lambda: not any(_runs(member) for member in family), otherwise=lambda: f"left: {family}")
+    try:
+        yield one
+    finally:
+        one.stop()
 
 
 def _runs(process: psutil.Process) -> Any:

@@ -25,7 +25,6 @@ class Server:
     def __init__(self, version: str) -> None:
         self.version = version
         self.stdin = sys.stdin.buffer
-        self.faults = 0
 
     def write(self, data: bytes) -> None:
         while data:
@@ -57,18 +56,19 @@ class Server:
         while (message := self.read()) is not None:
             self.handle(message, fault)
 
+    def call(self, id_: Any, params: Any, fault: Callable[[Server, Any], object]) -> None:
+        if params["name"] == "fault":
+            fault(self, id_)
+        elif params["name"] == "pid":
+            self.progress(params)
+            self.text(id_, str(os.getpid()))
+        else:
+            self.text(id_, json.dumps(params.get("arguments")))
+
     def handle(self, message: Any, fault: Callable[[Server, Any], object]) -> None:
         method, id_ = message.get("method"), message.get("id")
         if method == "tools/call":
-            params = message["params"]
-            if params["name"] == "fault":
-                self.faults += 1
-                fault(self, id_)
-            elif params["name"] == "pid":
-                self.progress(params)
-                self.text(id_, str(os.getpid()))
-            else:
-                self.text(id_, json.dumps(params.get("arguments")))
+            self.call(id_, message["params"], fault)
         elif method == "server/discover" and self.version == "2026-07-28":
             self.reply(id_, {"supportedVersions": [self.version], "capabilities": {"tools": {}}})
         elif method == "initialize" and self.version != "2026-07-28":
@@ -451,6 +451,15 @@ def idle_chatter(server: Server, id_: Any) -> None:
     ):
         server.say({"jsonrpc": "2.0", "method": method, "params": params})
     server.text(id_, "after chatter")
+
+
+@mode("progress-then-wait")
+def progress_then_wait(server: Server, id_: Any) -> None:
+    """Answer after the next message."""
+    server.progress({"_meta": {"progressToken": id_}})
+    following = server.read()
+    server.text(id_, "waited for")
+    server.handle(following, none)
 
 
 @mode("error-answer")
