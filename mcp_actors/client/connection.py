@@ -279,7 +279,7 @@ class ConnectionActor(Actor):
 
     def _violation(self, action: A.Violation) -> None:
         self._board.violations += 1
-        self._log.debug("! %s: %s", action.kind, action.detail)
+        self._log.debug("! %s: %r", action.kind, action.detail)
         if self._bus.active:
             self._bus.emit(T.ProtocolViolation(self._wiring.name, action.kind, action.detail))
 

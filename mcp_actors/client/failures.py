@@ -11,6 +11,9 @@ from mcp_actors import errors
 from mcp_actors.protocol import codec, outcomes
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.telemetry.crash_report import CrashReport
+from mcp_actors.telemetry.redaction import printable
+
+_LONGEST_QUOTE = 500
 
 _TYPES: dict[type, str] = {
     outcomes.Rejected: "jsonrpc",
@@ -82,7 +85,8 @@ def error_from(  # noqa: C901 - one case for each outcome
                 details={"attempts": attempts},
             )
         case outcomes.Withdrawn(by, reason):
-            return errors.Cancelled(f"{about.what or 'the wait'} was cancelled by the {by}{_because(reason)}")
+            because = _because(_shown(reason))
+            return errors.Cancelled(f"{about.what or 'the wait'} was cancelled by the {by}{because}")
         case outcomes.Stopped():
             return errors.ClientClosed(f"{about.what or 'the wait'} ended because the client was closed")
         case outcomes.Completed() | outcomes.Ready():
@@ -120,7 +124,8 @@ def describe(cause: outcomes.Cause | None) -> str:
             return cause.reason
         case outcomes.Rejected(error):
             code, message, _ = _read(error)
-            return f"the server refused the handshake: {message} ({code})"
+            number = "" if code is None else f" ({code})"
+            return f"the server refused the handshake: {_shown(message)}{number}"
         case outcomes.BadAnswer(reason):
             return reason
         case outcomes.NoCommonVersion(ours, theirs):
@@ -134,8 +139,13 @@ def describe(cause: outcomes.Cause | None) -> str:
 def _remote(error: Raw, about: Circumstances) -> errors.McpError:
     code, message, data = _read(error)
     if code is None:
-        return errors.InvalidResponse(f"{about.what} got an error without a code: {message}")
-    return errors.RemoteError(f"{about.what} failed: {message} (code {code})", code=code, data=data)
+        return errors.InvalidResponse(f"{about.what} got an error without a code: {_shown(message)}")
+    return errors.RemoteError(
+        f"{about.what} failed: {_shown(message)} (code {code})",
+        code=code,
+        data=data,
+        details={"message": message},
+    )
 
 
 def _read(error: Raw) -> tuple[int | None, str, Any]:
@@ -198,4 +208,9 @@ def _because(reason: str) -> str:
 
 
 def _list(versions: tuple[str, ...]) -> str:
-    return ", ".join(versions) or "none"
+    return _shown(", ".join(versions)) or "none"
+
+
+def _shown(text: str) -> str:
+    """What a server said is data: one line of bounded length, and nothing that acts on a terminal."""
+    return printable(text, _LONGEST_QUOTE)

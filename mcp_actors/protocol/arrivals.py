@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 
-from mcp_actors.protocol.jsonrpc import Message
+from mcp_actors.protocol.actions import Action, Scan
+from mcp_actors.protocol.events import FramesArrived
+from mcp_actors.protocol.jsonrpc import Message, scan
 
 
 class Arrivals:
@@ -13,7 +16,8 @@ class Arrivals:
     Small frames that follow a large one wait behind it, so a notification never overtakes another.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, scan_above: int = 128_000) -> None:
+        self._scan_above = scan_above
         self._first = 0
         self._places: deque[Message | None] = deque()
         self._sizes: deque[int] = deque()
@@ -22,6 +26,19 @@ class Arrivals:
 
     def __len__(self) -> int:
         return len(self._places)
+
+    def take_in(self, event: FramesArrived, out: list[Action]) -> Iterator[Message]:
+        """The messages of a delivery that may be heard now; large frames are sent off to be scanned."""
+        for frame in event.frames:
+            size = len(frame)
+            if size > self._scan_above:
+                out.append(Scan(event.wire, self.reserve(size), frame))
+                continue
+            message = scan(frame)
+            if self._places:
+                self.append(message, size)
+            else:
+                yield message
 
     def reserve(self, size: int) -> int:
         """A place for a frame of ``size`` bytes that is being scanned elsewhere."""
@@ -36,6 +53,11 @@ class Arrivals:
         """The frame at ``place`` was scanned."""
         self.scanning -= 1
         self._places[place - self._first] = message
+
+    def ready(self) -> Iterator[Message]:
+        """Take out, in order, the messages that may be heard now."""
+        while (message := self.pop()) is not None:
+            yield message
 
     def pop(self) -> Message | None:
         """The next message in order, or None while its frame is still being scanned."""

@@ -20,7 +20,6 @@ from mcp_actors.protocol.actions import (
     Open,
     Permit,
     Reply,
-    Scan,
     SetTimer,
     Transition,
 )
@@ -179,26 +178,13 @@ class ConnectionMachine:
         if event.wire != self.wire:
             return self.state
         self.flow.used()
-        state = self.state
-        for frame in event.frames:
-            state = self._take_in(frame, state)
-            if state is State.BACKOFF:
-                break
-        self._go_on(state)
-        return state
+        return self._hear(self.flow.arrivals.take_in(event, self._out))
 
     def scanned(self, event: E.Scanned) -> State:
         if event.wire != self.wire:
             return self.state
-        arrivals = self.flow.arrivals
-        arrivals.fill(event.place, event.message)
-        state = self.state
-        while (message := arrivals.pop()) is not None:
-            state = self._understand(message, state)
-            if state is State.BACKOFF:
-                break
-        self._go_on(state)
-        return state
+        self.flow.arrivals.fill(event.place, event.message)
+        return self._hear(self.flow.arrivals.ready())
 
     def call(self, event: E.Called) -> State:
         self.conversation.call(event)
@@ -272,17 +258,17 @@ class ConnectionMachine:
 
     # Steps the cells share.
 
-    def _take_in(self, frame: bytes, state: State) -> State:
-        arrivals, size = self.flow.arrivals, len(frame)
-        if size > self._policy.scan_above:
-            assert self.wire is not None
-            self._out.append(Scan(self.wire, arrivals.reserve(size), frame))
-            return state
-        message = jsonrpc.scan(frame)
-        if arrivals:
-            arrivals.append(message, size)
-            return state
-        return self._understand(message, state)
+    def _hear(self, messages: Iterator[jsonrpc.Message]) -> State:
+        state = self.state
+        for message in messages:
+            state = self._understand(message, state)
+            if state is State.BACKOFF:
+                break
+        # What came before the frame that ended the wire is news all the same.
+        self.conversation.flush()
+        if state is not State.BACKOFF:
+            self._replenish()
+        return state
 
     def _understand(self, message: jsonrpc.Message, state: State) -> State:
         if self._introduction is not None and isinstance(message, jsonrpc.Answer | jsonrpc.Failure):
@@ -352,12 +338,6 @@ class ConnectionMachine:
             self._introduction = None
         self.flow.restart()
         self._out.extend((CancelTimer(E.UptimeReached()), CancelTimer(E.PauseOver())))
-
-    def _go_on(self, state: State) -> None:
-        # What came before the frame that ended the wire is news all the same.
-        self.conversation.flush()
-        if state is not State.BACKOFF:
-            self._replenish()
 
     def _replenish(self) -> None:
         n = self.flow.grant()

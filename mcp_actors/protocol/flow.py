@@ -17,13 +17,13 @@ class Flow:
         self.outstanding = 0
         self.paused = False
         self.shedding = False
-        self.arrivals = Arrivals()
+        self.arrivals = Arrivals(self._policy.scan_above)
 
     def restart(self) -> None:
         """The wire is gone or new: no permit is out, nothing is held. A full lane stays full."""
         self.outstanding = 0
         self.paused = False
-        self.arrivals = Arrivals()
+        self.arrivals = Arrivals(self._policy.scan_above)
 
     def used(self) -> None:
         """A delivery used up one permit."""

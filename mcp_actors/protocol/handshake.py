@@ -78,9 +78,9 @@ class Handshake:
         try:
             value = codec.decode(result)
         except codec.DecodeFailed as error:
-            return Failed(BadAnswer(f"the handshake's answer is not JSON: {error}"))
+            return self._nonsense(f"the handshake's answer is not JSON: {error}")
         if not isinstance(value, dict):
-            return Failed(BadAnswer("the handshake's answer is not an object"))
+            return self._nonsense("the handshake's answer is not an object")
         return self._discovered(value) if self.probing else self._initialized(value)
 
     def refused(self, error: Raw) -> Step:
@@ -89,6 +89,8 @@ class Handshake:
         rejected = Failed(Rejected(error))
         if code == UNSUPPORTED_VERSION:
             return self._choose(supported, rejected)
+        if not self.probing and supported:
+            return self._offer_another(supported, rejected)
         if self.probing and code not in MODERN_ERRORS:
             return self._fall_back(rejected)
         return rejected
@@ -99,9 +101,9 @@ class Handshake:
         self._probes += 1
         return self._ask(revision, "server/discover", b"{}", probing=bool(self._legacy))
 
-    def _initialize(self) -> Step:
+    def _initialize(self, revision: Revision | None = None) -> Step:
         # MCP, lifecycle: offer the newest revision we speak; of those that have the handshake.
-        revision = self._legacy[0]
+        revision = revision or self._legacy[0]
         params = {
             "protocolVersion": revision.version,
             "capabilities": self._identity.capabilities,
@@ -118,7 +120,9 @@ class Handshake:
     # Their answers.
 
     def _discovered(self, value: dict[str, Any]) -> Step:
-        supported = _versions(value.get("supportedVersions"))
+        if not isinstance(value.get("supportedVersions"), list):
+            return self._nonsense("the answer to server/discover names no versions")
+        supported = _versions(value["supportedVersions"])
         revision = _first_common(self._modern, supported)
         if revision is None:
             return self._choose(supported, Failed(self._no_common(supported)))
@@ -141,7 +145,21 @@ class Handshake:
             return self._probe(modern)
         if self.probing and _first_common(self._legacy, supported) is not None:
             return self._initialize()
-        return otherwise if modern is not None else Failed(self._no_common(supported))
+        if modern is not None:
+            return otherwise
+        return self._offer_another(supported, Failed(self._no_common(supported)))
+
+    def _offer_another(self, supported: Sequence[str], otherwise: Failed) -> Step:
+        """``initialize`` was refused and other versions were named: offer one of those, once."""
+        older = _first_common(self._legacy, supported)
+        if older is None or self.probing or self._asked is not self._legacy[0] or older is self._asked:
+            return otherwise
+        return self._initialize(older)
+
+    def _nonsense(self, reason: str) -> Step:
+        """Some servers of the handshake era answer anything with something; then the probe failed, no more."""
+        failed = Failed(BadAnswer(reason))
+        return self._fall_back(failed) if self.probing else failed
 
     def _fall_back(self, otherwise: Failed) -> Step:
         return self._initialize() if self._legacy else otherwise

@@ -13,8 +13,8 @@ __all__ = ["Admission"]
 class Admission:
     """Counts callers in and out. Any thread may call anything.
 
-    A place that becomes free goes to whoever waits longest; newcomers do not overtake. A bell is a lock that is
-    held until the place is given.
+    A place that becomes free goes to whoever waits longest; newcomers do not overtake. A bell is a lock that
+    is held until the place is given.
     """
 
     def __init__(self, limit: int) -> None:

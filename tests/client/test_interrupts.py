@@ -111,8 +111,8 @@ def test_ctrl_c_while_waiting_for_room(host: ToyHost, make_client: MakeClient) -
     future = client.submit_tool("first")
     host.await_heard("tools/call")
     assert client._trees.value is not None
-    room = client._trees.value.admission._room
-    interrupt_when(lambda: until(lambda: room._waiters))  # type: ignore[attr-defined]
+    admission = client._trees.value.admission
+    interrupt_when(lambda: until(lambda: admission._waiting))
     with pytest.raises(KeyboardInterrupt):
         client.call_tool("second", wait=True)
     assert future.cancel()

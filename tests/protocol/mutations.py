@@ -50,10 +50,13 @@ MUTATIONS = (
         "flow.py",
         "        self.outstanding = 0\n"
         "        self.paused = False\n"
-        "        self.arrivals = Arrivals()\n"
+        "        self.arrivals = Arrivals(self._policy.scan_above)\n"
         "\n"
         "    def used",
-        "        self.paused = False\n        self.arrivals = Arrivals()\n\n    def used",
+        "        self.paused = False\n"
+        "        self.arrivals = Arrivals(self._policy.scan_above)\n"
+        "\n"
+        "    def used",
     ),
     Mutation(
         "the deadline of an ended call is not cancelled",
@@ -212,9 +215,9 @@ MUTATIONS = (
     ),
     Mutation(
         "small frames overtake a large one",
-        "connection.py",
-        "        if arrivals:\n",
-        "        if False:\n",
+        "arrivals.py",
+        "            if self._places:\n",
+        "            if False:\n",
     ),
     Mutation(
         "a pause outlives its wire",

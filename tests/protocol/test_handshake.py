@@ -201,9 +201,24 @@ def test_initialize_refused_without_a_common_version_fails_with_both_lists() -> 
 
 
 def test_initialize_refused_by_any_other_error_fails_with_it() -> None:
-    step = reply(greeted(), toy.error(1, -32602, {"supported": ["2024-11-05"]}))
+    step = reply(greeted(), toy.error(1, -32602, {"why": "no reason"}))
     assert isinstance(step, Failed)
     assert isinstance(step.cause, Rejected)
+
+
+@pytest.mark.requirement("negotiation:versions")
+@pytest.mark.parametrize("code", [-32602, -32022])
+def test_a_server_that_names_an_older_version_is_offered_that_one_once(code: int) -> None:
+    shake = greeted()
+    refusal = {"supported": ["2024-11-05"], "requested": "2025-11-25"}
+    again = asked(reply(shake, toy.error(1, code, refusal)))
+    assert (again["method"], again["params"]["protocolVersion"]) == ("initialize", "2024-11-05")
+    assert isinstance(reply(shake, toy.error(2, code, refusal)), Failed)
+
+
+@pytest.mark.requirement("negotiation:versions")
+def test_a_version_that_was_just_offered_is_not_offered_again() -> None:
+    assert isinstance(reply(greeted(), toy.error(1, -32602, {"supported": ["2025-11-25"]})), Failed)
 
 
 # Versions of the handshake era.
@@ -245,21 +260,28 @@ def test_an_unknown_revision_is_the_callers_mistake() -> None:
 # Garbage.
 
 
-@pytest.mark.parametrize("shake", [probed, greeted])
-@pytest.mark.parametrize("result", [b"17", b"null", b"[]", b'"text"'])
-def test_an_answer_that_is_no_object_fails(shake: Any, result: bytes) -> None:
-    assert shake().answered(Raw(result)) == Failed(BadAnswer("the handshake's answer is not an object"))
+NONSENSE = [b"17", b"null", b"[]", b'"text"', b'{"a":"\xff"}']
 
 
-def test_an_answer_that_is_no_json_fails() -> None:
-    step = probed().answered(Raw(b'{"a":"\xff"}'))
+@pytest.mark.parametrize("result", NONSENSE)
+def test_nonsense_in_answer_to_initialize_fails(result: bytes) -> None:
+    step = greeted().answered(Raw(result))
     assert isinstance(step, Failed)
     assert isinstance(step.cause, BadAnswer)
 
 
-@pytest.mark.parametrize("versions", [None, "2026-07-28", {"2026-07-28": 1}, [None, 1]])
-def test_versions_that_are_no_list_of_names_are_none(versions: Any) -> None:
-    step = reply(probed(), toy.result(1, {"supportedVersions": versions}))
+@pytest.mark.parametrize("result", [*NONSENSE, b"{}", b'{"supportedVersions":"2026-07-28"}'])
+def test_nonsense_in_answer_to_the_probe_means_initialize(result: bytes) -> None:
+    assert asked(probed().answered(Raw(result)))["method"] == "initialize"
+
+
+def test_nonsense_in_answer_to_a_stateless_client_fails() -> None:
+    step = probed(toy.MODERN).answered(Raw(b"{}"))
+    assert step == Failed(BadAnswer("the answer to server/discover names no versions"))
+
+
+def test_versions_that_are_no_names_are_none() -> None:
+    step = reply(probed(), toy.result(1, {"supportedVersions": [None, 1]}))
     assert step == Failed(NoCommonVersion(OURS, ()))
 
 

@@ -62,6 +62,8 @@ class Server:
         elif params["name"] == "pid":
             self.progress(params)
             self.text(id_, str(os.getpid()))
+        elif params["name"] == "surroundings":
+            self.text(id_, json.dumps({"argv": sys.argv, "env": dict(os.environ), "cwd": os.getcwd()}))
         else:
             self.text(id_, json.dumps(params.get("arguments")))
 
@@ -506,7 +508,7 @@ def main() -> None:
     parser.add_argument("--version", default="2026-07-28")
     parser.add_argument("--starts")
     parser.add_argument("--always", action="store_true")
-    options = parser.parse_args()
+    options, _ = parser.parse_known_args()
     global STARTS
     if options.starts:
         with open(options.starts, "ab") as file:
