@@ -84,6 +84,17 @@ class McpError(Exception):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.message!r})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Errors travel between processes (Celery, multiprocessing); some need more than a message to be made.
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[McpError], args: tuple[Any, ...], members: dict[str, Any]) -> McpError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(members)
+    return error
+
 
 class TransportError(McpError, ConnectionError):
     """The wire failed. Also a ``ConnectionError``."""

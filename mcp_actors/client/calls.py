@@ -14,6 +14,7 @@ from mcp_actors.client.notifications import Progress, ProgressHandler
 from mcp_actors.client.outgoing import Outgoing
 from mcp_actors.client.post_mortem import crash_report
 from mcp_actors.client.tree import Tree
+from mcp_actors.client.trees import Trees
 from mcp_actors.protocol import outcomes
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.events import Awaited, Begun, Called, CancelAsked
@@ -21,7 +22,7 @@ from mcp_actors.protocol.outcomes import CallOutcome, Completed, Lost, NotReady,
 from mcp_actors.protocol.revisions import capability_for
 from mcp_actors.runtime.actor import StartFailure
 from mcp_actors.runtime.deadline import Deadline
-from mcp_actors.runtime.lazy import Lazy, Spent
+from mcp_actors.runtime.lazy import Spent
 from mcp_actors.runtime.slot import ForkedSlot, ProgressSlot, Slot, SlotTimeout
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ class Manner(Struct, frozen=True):
 class Calls:
     """Shared by all threads that use a client."""
 
-    def __init__(self, trees: Lazy[Tree], max_frame_bytes: int) -> None:
+    def __init__(self, trees: Trees, max_frame_bytes: int) -> None:
         self._trees = trees
         self._max_frame_bytes = max_frame_bytes
 

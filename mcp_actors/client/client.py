@@ -21,12 +21,12 @@ from mcp_actors.client.post_mortem import crash_report
 from mcp_actors.client.results import decoded, parse, told
 from mcp_actors.client.stats import ClientStats, stats_of
 from mcp_actors.client.tree import Tree
+from mcp_actors.client.trees import Trees
 from mcp_actors.client.wiring import Wiring
 from mcp_actors.protocol import codec, types
 from mcp_actors.protocol.agreement import Agreement
 from mcp_actors.runtime import lifetime
 from mcp_actors.runtime.deadline import Deadline
-from mcp_actors.runtime.lazy import Lazy
 from mcp_actors.runtime.registry import LocalRegistry, Registry
 from mcp_actors.telemetry.bus import bus
 from mcp_actors.telemetry.crash_report import CrashReport
@@ -52,7 +52,7 @@ class Client:
         self._handlers = Handlers()
         self._listings = Listings()
         self._ids = itertools.count(1)
-        self._trees: Lazy[Tree] = Lazy(self._plant)
+        self._trees = Trees(self._plant)
         self._calls = Calls(self._trees, options.max_frame_bytes)
         self.name = options.name or transport.label
         if options.name is not None:
@@ -314,7 +314,6 @@ class Client:
                 bus=bus,
                 relisted=self._listings.relisted,
                 ids=self._ids,
-                forgotten=self._trees.forget,
             )
         )
 

@@ -113,8 +113,7 @@ class Tree:
         return gone
 
     def forget(self) -> None:
-        """In a forked child: nothing of this tree runs here. The wires close their own descriptors."""
-        self.wiring.forgotten()
+        """In a forked child: nothing of this tree runs here. Clients and wires let go of what is theirs."""
 
     def _await_halt(self, deadline: Deadline) -> None:
         try:

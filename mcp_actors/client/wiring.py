@@ -40,7 +40,6 @@ class Wiring:
     bus: Bus
     relisted: Callable[[str, Raw], None]
     ids: Iterator[int]
-    forgotten: Callable[[], None] = lambda: None
     wires: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     board: Board = field(default_factory=Board)
     links: Links = field(default_factory=Links)

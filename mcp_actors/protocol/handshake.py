@@ -157,7 +157,7 @@ class Handshake:
         return self._initialize(older)
 
     def _nonsense(self, reason: str) -> Step:
-        """Some servers of the handshake era answer anything with something; then the probe failed, no more."""
+        """Some servers of the handshake era answer anything with something: then the probe has failed."""
         failed = Failed(BadAnswer(reason))
         return self._fall_back(failed) if self.probing else failed
 

@@ -169,3 +169,5 @@ class ProgressSlot(Slot[T]):
             self._handed_out += 1
             if on_item is not None:
                 on_item(item)
+                # The callback may have forked; in the child nobody will ever set this slot.
+                self._refuse_after_fork()

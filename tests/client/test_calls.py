@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from mcp_actors import Client, Progress, errors
+from mcp_actors.protocol import jsonrpc
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.types import Tool
 from tests.client.toy_host import SILENCE, VERSIONS, Refusal, ToyHost, text, tool
@@ -183,6 +185,18 @@ def test_nothing_is_replayed_unasked_or_before_a_listing(client: Client, host: T
     with pytest.raises(errors.ConnectionLost):
         client.call_tool("read")
     assert len(host.all_heard("tools/call")) == 2
+
+
+def test_a_step_of_the_wall_clock_changes_nothing(
+    client: Client, host: ToyHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host.answers["tools/call"] = lambda _: SILENCE
+    call = client.submit_tool("echo", timeout=0.1)
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    host.reply(host.await_heard("tools/call"), text("in time"))
+    assert call.result(BOUND).text == "in time"
+    with pytest.raises(errors.RequestTimeout):
+        client.call_tool("echo", timeout=0.05)
 
 
 # Not ready.
@@ -411,6 +425,34 @@ def test_a_tool_that_failed_is_a_result_and_no_exception(client: Client, host: T
     assert (result.is_error, result.text) == (True, "disk full")
 
 
+@pytest.mark.requirement("flow:decode-offload")
+def test_large_frames_are_scanned_off_the_connections_thread_at_most_eight_at_once(
+    client: Client, host: ToyHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual, threads, gate = jsonrpc.scan, [], threading.Event()
+    entered = threading.Semaphore(0)
+
+    def scan(frame: bytes) -> jsonrpc.Message:
+        if len(frame) > 128_000:
+            threads.append(threading.current_thread().name)
+            entered.release()
+            gate.wait(BOUND)
+        return usual(frame)
+
+    monkeypatch.setattr(jsonrpc, "scan", scan)
+    host.answers["tools/call"] = lambda request: text("x" * request["params"]["arguments"]["n"])
+    futures = [client.submit_tool("big", {"n": 130_000 + number}) for number in range(20)]
+    for _ in range(8):
+        assert entered.acquire(timeout=BOUND)
+    assert len(threads) == 8
+    assert client.state == "ready"
+    gate.set()
+    assert [len(future.result(BOUND).text) for future in futures] == [130_000 + n for n in range(20)]
+    assert len(threads) == 20
+    assert not {name for name in threads if name.endswith("connection")}
+
+
+@pytest.mark.requirement("flow:decode-offload")
 def test_large_answers_come_whole_and_in_order(client: Client, host: ToyHost) -> None:
     sizes = [300_000, 10, 2_000_000, 10, 130_000]
     host.answers["tools/call"] = lambda request: text("x" * request["params"]["arguments"]["n"])

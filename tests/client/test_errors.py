@@ -207,7 +207,6 @@ def test_what_a_server_says_cannot_forge_lines_or_flood_them() -> None:
     assert error_from(outcomes.Rejected(raw), ABOUT).details == {"message": evil}
 
 
-@pytest.mark.xfail(strict=True, reason="errors with required keyword arguments do not survive pickling")
 def test_errors_travel_between_processes() -> None:
     made = [
         error_from(outcomes.Lost(EXITED, "unknown"), ABOUT),

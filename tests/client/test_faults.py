@@ -458,6 +458,31 @@ def test_row_51_a_flood_stays_outside_while_a_handler_is_stuck(make_faulty: Make
     faulty.check_recovery(1)
 
 
+@pytest.mark.requirement("flow:os-pushback")
+def test_row_51_with_block_the_server_is_made_to_wait(make_faulty: MakeFaulty) -> None:
+    faulty = make_faulty("notification-flood", notification_overflow="block", request_timeout=4 * BOUND)
+    gate, heard = threading.Event(), 0
+
+    def handler(_: Any) -> None:
+        nonlocal heard
+        heard += 1
+        gate.wait(4 * BOUND)
+
+    faulty.client.on_notification(handler)
+    faulty.client.wait_ready()
+    try:
+        future = faulty.client.submit_tool("fault")
+        until(lambda: faulty.client.stats().lane.depth >= 10_000)
+        # The rest of the flood, nine tenths of it, is in the server, which waits for the pipe.
+        assert faulty.client.stats().wire.bytes_in < 1_500_000
+        assert not future.done()
+    finally:
+        gate.set()
+    assert future.result(4 * BOUND).text == "after the flood"
+    until(lambda: heard == 100_000)
+    assert faulty.client.stats().lane.dropped == 0
+
+
 def test_row_57_more_calls_than_the_server_can_do_end_on_time(make_faulty: MakeFaulty) -> None:
     faulty = make_faulty("silence", max_in_flight=200)
     faulty.client.wait_ready()

@@ -72,9 +72,6 @@ def test_a_future_from_before_the_fork_is_refused_in_the_child() -> None:
     assert found["after"] != found["child"]["server"]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="ProgressSlot.wait looks for a fork only when it begins, not after a callback"
-)
 def test_a_fork_inside_on_progress_fails_the_childs_copy_of_the_call_alone() -> None:
     found = run("in_progress", "progress-then-wait")
     assert found["child"]["call"].startswith("ForkedClient: tools/call 'fault' was made before a fork")
@@ -89,6 +86,22 @@ def test_a_fork_in_the_middle_of_other_threads_calls() -> None:
     assert all(isinstance(one, int) for one in found["children"]), found["children"]
     assert len({*found["children"], found["before"]}) == 9
     assert found["after"] == found["before"]
+
+
+def test_a_child_keeps_descriptors_that_bear_the_numbers_of_a_closed_wire() -> None:
+    assert run("while_closing") == {"closed": []}
+
+
+def test_a_fork_in_the_middle_of_other_clients_starts_and_ends() -> None:
+    found = run("amid_starts")
+    assert found["failures"] == []
+    assert all(isinstance(one, int) for one in found["children"]), found["children"]
+
+
+def test_a_fork_while_another_thread_starts_the_very_client() -> None:
+    found = run("while_starting")
+    assert isinstance(found["child"], int), found["child"]
+    assert found["after"] != found["child"]
 
 
 def test_a_child_may_fork_again() -> None:

@@ -1,4 +1,8 @@
-"""Small operations on file descriptors that the pipes of a child process need."""
+"""The descriptors that the pipes of child processes need: made, counted and closed in one place.
+
+A forked child closes exactly those that are open in that moment: a number that was given back before belongs
+to somebody else by then.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,38 @@ import signal
 import termios
 from collections.abc import Iterator
 
+_ours: set[int] = set()
+
+
+def make_pipe() -> tuple[int, int]:
+    """A pipe: its reading and its writing end."""
+    ends = os.pipe()
+    _ours.update(ends)
+    return ends
+
+
+def adopt(fd: int) -> int:
+    """Count a descriptor that was opened elsewhere as ours."""
+    _ours.add(fd)
+    return fd
+
 
 def close_quietly(*fds: int) -> None:
-    """Close descriptors; one that is closed already is no error."""
+    """Close descriptors of ours; one that is closed already is left alone."""
     for fd in fds:
-        with contextlib.suppress(OSError):
-            os.close(fd)
+        if fd in _ours:
+            # First this: in a child that is forked in between it stays open, which harms nobody else.
+            _ours.discard(fd)
+            with contextlib.suppress(OSError):
+                os.close(fd)
+
+
+def _close_inherited() -> None:
+    """In a forked child: the parent's pipes must end when the parent ends them."""
+    close_quietly(*tuple(_ours))
+
+
+os.register_at_fork(after_in_child=_close_inherited)
 
 
 def waiting_bytes(fd: int) -> int:
@@ -49,7 +79,7 @@ class Bell:
     """Wakes a thread that polls: ``ring`` from any thread makes ``fd`` readable until ``close``."""
 
     def __init__(self) -> None:
-        self.fd, self._handle = os.pipe()
+        self.fd, self._handle = make_pipe()
         os.set_blocking(self._handle, False)
 
     def ring(self) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.transports.contract import OpenFailed
-from mcp_actors.transports.stdio.descriptors import close_quietly, readable
+from mcp_actors.transports.stdio.descriptors import adopt, close_quietly, make_pipe, readable
 
 # What no second attempt can mend: the command or directory is not there or not usable.
 _HOPELESS: Final = frozenset(
@@ -123,8 +123,8 @@ class Child:
     def _open_exit_fd(self) -> int:
         """A descriptor that becomes readable when the process ends."""
         with contextlib.suppress(AttributeError, OSError):
-            return os.pidfd_open(self.pid)
-        reading, writing = os.pipe()
+            return adopt(os.pidfd_open(self.pid))
+        reading, writing = make_pipe()
         watch = threading.Thread(
             target=self._tell_exit, args=(writing,), name=f"mcp-exit-{self.pid}", daemon=True
         )
@@ -153,7 +153,7 @@ class Child:
 def _make_pipes(near: list[int], far: list[int]) -> None:
     """Three pipes: ours are the writing end of the first and the reading ends of the others."""
     for ours_is_reading in (False, True, True):
-        reading, writing = os.pipe()
+        reading, writing = make_pipe()
         near.append(reading if ours_is_reading else writing)
         far.append(writing if ours_is_reading else reading)
     for fd in near:

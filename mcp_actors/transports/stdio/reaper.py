@@ -11,7 +11,7 @@ from typing import Final
 
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports import inheritance
-from mcp_actors.transports.stdio.descriptors import close_quietly, no_sigpipe
+from mcp_actors.transports.stdio.descriptors import close_quietly, make_pipe, no_sigpipe
 
 _PATIENCE: Final = 1.0
 _LOOK_AGAIN: Final = 0.001
@@ -70,8 +70,6 @@ class Reaper:
 
     def forget(self) -> None:
         """In a forked child: the parent's servers are not ours, and its reaper must see the parent's end."""
-        if self._pipe is not None:
-            close_quietly(self._pipe)
         self.__init__()  # type: ignore[misc]  # the lock may be held by a thread that does not exist here
 
     def _say(self, line: str) -> None:
@@ -82,7 +80,7 @@ class Reaper:
 
     def _start(self) -> None:
         """Start it, and name all groups."""
-        reading, writing = os.pipe()
+        reading, writing = make_pipe()
         try:
             process = subprocess.Popen(
                 ["/bin/sh", "-c", _SCRIPT],

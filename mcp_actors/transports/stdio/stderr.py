@@ -107,11 +107,6 @@ class StderrReader:
             close_quietly(self._fd)
             self._bell.close()
 
-    def forget(self) -> None:
-        """In a forked child: close the descriptors."""
-        close_quietly(self._fd)
-        self._bell.close()
-
     def _drain(self) -> None:
         poller = select.poll()
         poller.register(self._fd, select.POLLIN)

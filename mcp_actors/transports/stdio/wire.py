@@ -194,11 +194,8 @@ class StdioWire:
         return self._ending or self._closed_by_us()
 
     def forget(self) -> None:
+        # The descriptors are closed where they are counted.
         self._close_asked = self._freed = True
-        self._writer.forget()
-        self._stderr.forget()
-        self._bell.close()
-        close_quietly(self._child.stdout, self._child.exit_fd)
 
     # -- whoever closes
 

@@ -84,10 +84,6 @@ class PipeWriter:
         with self._flushing:
             close_quietly(self._fd)
 
-    def forget(self) -> None:
-        """In a forked child: close the descriptor."""
-        close_quietly(self._fd)
-
     def _write_backlog(self) -> None:
         while self._backlog and not self.broken:
             view, token = self._backlog[0]

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from mcp_actors import Client, errors, registry
+from mcp_actors.transports import inheritance
+from mcp_actors.transports.stdio.reaper import reaper
 
 #: A child that hangs is ended by the alarm, and seen by its exit status.
 LIMIT = 20
@@ -155,6 +157,106 @@ def busily(client: Client) -> Any:
     return {"before": before, "children": children, "failures": failures, "after": server_pid(client)}
 
 
+def amid_starts(client: Client) -> Any:
+    """Other threads are starting and ending clients of their own at each fork."""
+    stop = threading.Event()
+    failures: list[str] = []
+
+    def start() -> None:
+        while not stop.is_set():
+            try:
+                with Client.stdio(sys.argv[2:], request_timeout=10) as other:
+                    server_pid(other)
+            except errors.McpError as error:
+                failures.append(repr(error))
+
+    threads = [threading.Thread(target=start, daemon=True) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    children = [Child(lambda: server_pid(client)).result() for _ in range(12)]
+    stop.set()
+    for thread in threads:
+        thread.join(LIMIT)
+    return {"children": children, "failures": failures, "after": server_pid(client)}
+
+
+def while_closing(client: Client) -> Any:
+    """The fork comes when a wire has closed its descriptors, whose numbers are in use again."""
+    found: list[Any] = []
+    release = inheritance.release
+
+    def reuse_and_fork(thing: Any) -> None:
+        if not found:
+            pipes = [fd for _ in range(8) for fd in os.pipe()]
+            found.append(Child(lambda: [fd for fd in pipes if not is_open(fd)]).result())
+        release(thing)
+
+    server_pid(client)
+    inheritance.release = reuse_and_fork
+    client.close()
+    return {"closed": found[0]}
+
+
+def amid_reaping(client: Client) -> Any:
+    """Another thread is just starting the reaper, for a client of its own, when the fork comes."""
+    begun, gate = threading.Event(), threading.Event()
+    start = reaper._start
+
+    def slowly() -> None:
+        begun.set()
+        gate.wait(LIMIT)
+        start()
+
+    reaper._start = slowly  # type: ignore[method-assign]
+    thread = threading.Thread(target=client.wait_ready, daemon=True)
+    thread.start()
+    begun.wait(LIMIT)
+
+    def work() -> Any:
+        signal.alarm(3)
+        reaper._start = start  # type: ignore[method-assign]
+        return server_pid(client)
+
+    child = Child(work).result()
+    gate.set()
+    thread.join(LIMIT)
+    return {"child": child, "after": server_pid(client)}
+
+
+def is_open(fd: int) -> bool:
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True
+
+
+def while_starting(client: Client) -> Any:
+    """Another thread is just making the client's tree when the fork comes."""
+    begun, gate = threading.Event(), threading.Event()
+    plant = client._trees._make
+
+    def slowly() -> Any:
+        begun.set()
+        gate.wait(LIMIT)
+        return plant()
+
+    client._trees._make = slowly
+    thread = threading.Thread(target=client.wait_ready, daemon=True)
+    thread.start()
+    begun.wait(LIMIT)
+
+    def work() -> Any:
+        signal.alarm(3)
+        client._trees._make = plant
+        return server_pid(client)
+
+    child = Child(work).result()
+    gate.set()
+    thread.join(LIMIT)
+    return {"child": child, "after": server_pid(client)}
+
+
 def generations(client: Client) -> Any:
     """A child that has its own connection forks again."""
     before = server_pid(client)
@@ -195,6 +297,10 @@ SCENARIOS = {
         holds_a_future,
         in_progress,
         busily,
+        amid_starts,
+        while_starting,
+        while_closing,
+        amid_reaping,
         generations,
         with_a_pool,
     )
