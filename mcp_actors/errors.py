@@ -214,7 +214,7 @@ class ClientClosed(McpError):
     """The client was closed, before or during the call."""
 
     type = "shutdown"
-    hint = "make a new client, or call start()"
+    hint = "make a new client"
 
 
 class CapabilityMissing(McpError):

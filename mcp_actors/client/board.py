@@ -48,12 +48,15 @@ class Board:
     @property
     def retry_after(self) -> float | None:
         """Seconds until the next try, or None if none is planned."""
-        return None if self.retry_at is None else max(0.0, self.retry_at - time.monotonic())
+        # Read once: the Connection actor may change it at any moment.
+        moment = self.retry_at
+        return None if moment is None else max(0.0, moment - time.monotonic())
 
     @property
     def uptime(self) -> float | None:
         """Seconds the present wire has been open, or the last one was."""
-        return self.ended_after if self.opened_at is None else time.monotonic() - self.opened_at
+        since = self.opened_at
+        return self.ended_after if since is None else time.monotonic() - since
 
     def opened(self, link: Link | None) -> None:
         """A wire is open; None if it has ended again already."""

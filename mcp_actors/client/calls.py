@@ -98,7 +98,12 @@ class Calls:
 
         caller = FutureCaller(future, call, finish, Deadline.after(manner.seconds), tree.wiring.settlements)
         caller.on_progress, caller.wait = manner.on_progress, manner.wait
-        self._set_out(tree, caller)
+        try:
+            self._set_out(tree, caller)
+        except BaseException:
+            # KeyboardInterrupt: nobody will ever hold this future.
+            future.cancel()
+            raise
         return future
 
     # Steps.
@@ -107,7 +112,9 @@ class Calls:
         connection, pool = tree.connection, tree.pool
         first = not tree.wiring.board.ever_ready
         if connection is None or pool is None or not caller.send(connection, pool, first=first):
-            caller.set_unsent(NotReady(tree.state.value))
+            caller.set_unsent(_nobody_there(tree))
+            # A connection that was restarted meanwhile has not seen this one among what is left to finish.
+            tree.wiring.settlements.resume(pool)
         if pool is None or not pool.is_alive:
             # Nobody else may be left to do it, and this is a thread of the user's.
             tree.wiring.settlements.finish_all()
@@ -130,10 +137,13 @@ class Calls:
         remaining = deadline.remaining()
         connection = tree.connection
         called = _called(slot, request, remaining, progress is not None)
-        if connection is None or not connection.tell(called):
-            return NotReady(tree.state.value)
+        if connection is None:
+            return _nobody_there(tree)
         limit = Deadline.after(remaining + _GRACE)
+        # Telling is inside, too: an interrupt may come right after it.
         try:
+            if not connection.tell(called):
+                return _nobody_there(tree)
             if isinstance(slot, ProgressSlot) and progress is not None:
                 outcome: CallOutcome = slot.wait(limit, lambda params: progress(Progress.of(params)))
                 return outcome
@@ -161,9 +171,11 @@ class Calls:
         slot: Slot[CallOutcome | WaitOutcome] = Slot()
         connection = tree.connection
         remaining = deadline.remaining()
-        if connection is None or not connection.tell(Awaited(slot, remaining)):
+        if connection is None:
             return _NOBODY
         try:
+            if not connection.tell(Awaited(slot, remaining)):
+                return _NOBODY
             return slot.wait(Deadline.after(remaining + _GRACE))
         except SlotTimeout:
             return TimedOut(remaining)
@@ -228,6 +240,10 @@ def unpark(tree: Tree) -> None:
     connection = tree.connection
     if connection is not None:
         connection.tell(Begun())
+
+
+def _nobody_there(tree: Tree) -> NotReady | outcomes.Stopped:
+    return outcomes.Stopped() if tree.wiring.closing else NotReady(tree.state.value)
 
 
 def _called(caller: Any, request: Outgoing, seconds: float, progress: bool) -> Called:

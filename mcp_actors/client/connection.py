@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from mcp_actors.client.failures import describe
@@ -30,6 +30,8 @@ from mcp_actors.telemetry.logs import logger_for
 from mcp_actors.transports.actor import Close, Open
 from mcp_actors.transports.contract import SendVerdict
 
+#: Two deliveries may be on their way when the lane says that it is full.
+_RESERVE: Final = 0.25
 _GONE: Final = Ending(EndKind.BROKEN, "the connection closed before the request was written")
 
 
@@ -49,9 +51,11 @@ class ConnectionActor(Actor):
         self._log = logger_for(wiring.name)
         self._spans = Spans(wiring.bus, wiring.name)
         self._followups: deque[E.Event] = deque()
+        # What the machine wanted done and is not done yet.
+        self._actions: Iterator[A.Action] = iter(())
         self._replies: deque[A.Reply] = deque()
         self._scans: dict[tuple[int, int], bytes] = {}
-        self.backlog = Backlog(drop=not wiring.policy.block)
+        self.backlog = Backlog(drop=not wiring.policy.block, reserve=_RESERVE)
         self.lane = Lane(pool, self.backlog, wiring.handlers.hear, self._eased, f"{wiring.name} handlers")
         self.machine = ConnectionMachine(
             wiring.policy,
@@ -83,15 +87,19 @@ class ConnectionActor(Actor):
     def init(self) -> None:
         self._wiring.settlements.resume(self._pool)
         # A new incarnation never inherits a half-read stream: the transport closes the old wire first.
-        self.handle(E.Begun())
+        # While the client is being closed no server is started any more.
+        if not self._wiring.closing:
+            self.handle(E.Begun())
 
     def handle(self, message: Any) -> object:
         event = self._event(message)
         perform = self._perform
-        for action in self.machine.handle(event):
+        self._actions = iter(self.machine.handle(event))
+        for action in self._actions:
             perform[type(action)](action)
         while self._followups:
-            for action in self.machine.handle(self._followups.popleft()):
+            self._actions = iter(self.machine.handle(self._followups.popleft()))
+            for action in self._actions:
                 perform[type(action)](action)
         # Answers go out last: a caller that wakes up finds the GIL free that much sooner.
         while self._replies:
@@ -100,8 +108,11 @@ class ConnectionActor(Actor):
 
     def terminate(self, reason: Reason) -> None:
         """Whoever still waits gets an answer, also when a bug ended this actor."""
-        for reply in self._replies:
-            self._answer(reply)
+        # For the machine these calls are over: nobody else knows of them any more.
+        undone = (*self._replies, *self._actions, *self.machine.unsaid)
+        for action in undone:
+            if isinstance(action, A.Reply):
+                self._answer(action)
         self.lane.close()
         if self._wiring.closing:
             self._wiring.halted.set(None)
@@ -111,7 +122,7 @@ class ConnectionActor(Actor):
         waiting = set(self.machine.waiters)
         for caller in self.machine.callers():
             outcome = "not_sent" if caller in waiting else "unknown"
-            caller.set(self._farewell(reason, outcome))  # type: ignore[attr-defined]  # our callers are slots
+            self._answer(A.Reply(caller, self._farewell(reason, outcome)))
 
     def undelivered(self, message: Any) -> None:
         """A request that came too late was certainly not sent. Any thread."""

@@ -33,8 +33,8 @@ class Progress(Struct, frozen=True):
         """From the params of a progress notification; what is not a number counts as 0."""
         progress, total, message = params.get("progress"), params.get("total"), params.get("message")
         return cls(
-            float(progress) if isinstance(progress, int | float) else 0.0,
-            float(total) if isinstance(total, int | float) else None,
+            _number(progress) or 0.0,
+            _number(total),
             message if isinstance(message, str) else None,
             params.get("progressToken"),
         )
@@ -102,6 +102,14 @@ class Handlers:
                 failure = error
         if failure is not None:
             raise failure
+
+
+def _number(value: object) -> float | None:
+    try:
+        return float(value) if isinstance(value, int | float) else None
+    except OverflowError:
+        # JSON knows no largest integer. A server's odd number must not end a call.
+        return None
 
 
 def decoded(message: jsonrpc.Notification) -> dict[str, Any]:

@@ -32,9 +32,9 @@ class ConnectionSupervisor(Supervisor):
 
     def terminate(self, reason: Reason) -> None:
         super().terminate(reason)
-        if isinstance(reason, Crashed):
-            # Nobody stops this tree, so nobody else will finish the futures that the pool could not.
-            self._settlements.finish_all()
+        # Whoever stops this tree may have gone before it ended, and nobody stops one that broke down: nobody
+        # else will finish the futures that the pool could not.
+        self._settlements.finish_all()
 
 
 class Chronicle(Directory):
@@ -95,7 +95,12 @@ class Tree:
             connection.join(deadline)
         try:
             self.supervisor.ask(WhichChildren(), deadline)
-        except (ActorDead, AskTimeout):
+        except ActorDead:
+            # Why it gave up is known when it has ended.
+            if not self.wiring.closing:
+                self.supervisor.join(deadline)
+            return False
+        except AskTimeout:
             return False
         return not deadline.expired
 
@@ -114,6 +119,8 @@ class Tree:
 
     def forget(self) -> None:
         """In a forked child: nothing of this tree runs here. Clients and wires let go of what is theirs."""
+        # A call of the forking thread is still inside, and will want to go out.
+        self.admission.forget()
 
     def _await_halt(self, deadline: Deadline) -> None:
         try:

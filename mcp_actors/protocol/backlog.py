@@ -17,12 +17,22 @@ class Backlog:
     """First in, first out. When full, state news of one subject (a list that changed, a resource that was
     updated, the progress of one token) keep only the latest; if that is not enough the oldest are dropped.
 
-    With ``drop=False`` nothing is ever dropped: whoever fills it must stop reading.
+    With ``drop=False`` nothing is ever dropped: whoever fills it must stop reading. ``reserve`` is the share
+    of the room that is kept for what is on its way when whoever fills it is told to stop.
     """
 
-    def __init__(self, most: int = 10_000, most_bytes: int = 8 * 1024 * 1024, *, drop: bool = True) -> None:
+    def __init__(
+        self,
+        most: int = 10_000,
+        most_bytes: int = 8 * 1024 * 1024,
+        *,
+        drop: bool = True,
+        reserve: float = 0.0,
+    ) -> None:
         self._most = most
         self._most_bytes = most_bytes
+        self._full_at = most - int(most * reserve)
+        self._full_at_bytes = most_bytes - int(most_bytes * reserve)
         self._drop = drop
         self._waiting: OrderedDict[int, Notification] = OrderedDict()
         self._next = 0
@@ -40,8 +50,8 @@ class Backlog:
 
     @property
     def full(self) -> bool:
-        """No room is left."""
-        return len(self._waiting) >= self._most or self.bytes >= self._most_bytes
+        """No room is left but the reserve."""
+        return len(self._waiting) >= self._full_at or self.bytes >= self._full_at_bytes
 
     @property
     def eased(self) -> bool:
@@ -71,7 +81,8 @@ class Backlog:
         return len(self._waiting) > self._most or self.bytes > self._most_bytes
 
     def _shrink(self) -> None:
-        for place in range(self._unread, self._next):
+        # Those before the oldest were taken long ago, possibly by the million.
+        for place in range(max(self._unread, next(iter(self._waiting))), self._next):
             if place in self._waiting:
                 self._merge(place, _subject(self._waiting[place]))
         self._unread = self._next

@@ -92,6 +92,11 @@ class ConnectionMachine:
         """Everybody who still waits for an answer."""
         return [*self.waiters, *(flight.caller for flight in self.conversation.pending)]
 
+    @property
+    def unsaid(self) -> tuple[Action, ...]:
+        """What a cell wanted done before it failed. Empty unless a bug ended `handle`."""
+        return tuple(self._out)
+
     # Cells every state shares.
 
     def ignore(self, _event: E.Event) -> State:

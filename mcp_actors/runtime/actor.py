@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -201,10 +202,12 @@ class Actor(pykka.ThreadingActor):
             self._crash(error)
 
     def _crash(self, error: BaseException) -> None:
-        logger.error("%s crashed", self.ref.name, exc_info=error)
         # The first error is the cause; one in terminate() may be its consequence.
         if isinstance(self._reason, Normal):
             self._reason = Crashed(error)
+        # A filter of the host's logging must keep nobody from an answer.
+        with contextlib.suppress(Exception):
+            logger.error("%s crashed", self.ref.name, exc_info=error)
 
     def _give_back(self, item: Any) -> None:
         """Answer for an item that will not be handled. Any thread."""
@@ -224,7 +227,8 @@ class Actor(pykka.ThreadingActor):
             self.undelivered(message)
         except (Exception, SystemExit):
             # One bad message keeps neither the others from their answer nor the parent from the news.
-            logger.exception("%s could not return %s", self.ref.name, type(message).__name__)
+            with contextlib.suppress(Exception):
+                logger.exception("%s could not return %s", self.ref.name, type(message).__name__)
 
 
 def start_actor(actor_class: type[Actor], *args: Any, deadline: Deadline, **keywords: Any) -> Ref:

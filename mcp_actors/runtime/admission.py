@@ -46,6 +46,11 @@ class Admission:
             else:
                 self.inside -= 1
 
+    def forget(self) -> None:
+        """In a forked child: whoever held the lock or waited does not exist here."""
+        self._lock = Lock()
+        self._waiting = deque()
+
     def _wait(self, bell: Lock, deadline: Deadline) -> bool:
         given = False
         try:

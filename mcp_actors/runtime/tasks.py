@@ -31,6 +31,8 @@ logger = logging.getLogger("mcp_actors.runtime")
 
 # How often an ending pool looks whether a worker has begun to wait for the very end it is delaying.
 _LOOK_AGAIN = 0.02
+# How soon a pool without any worker tries again to get a thread for the tasks it must not refuse.
+_HIRE_AGAIN = 0.25
 
 
 class PoolFull(Exception):
@@ -45,7 +47,8 @@ class PoolStopped(Exception):
 class Run:
     """Run `job()` on a worker and tell `reply_to` what came of it.
 
-    A `vouched` task is queued even if the queue is full: its sender has a bound of its own.
+    A `vouched` task is never refused, neither because the queue is full nor for want of a thread: its sender
+    has a bound of its own, and relies on its being run.
     """
 
     task_id: Hashable
@@ -99,6 +102,7 @@ class TaskPool(Actor):
             case Cancel(task_id):
                 return self._cancel(task_id)
             case TimerFired():
+                self._hire_again()
                 self._dismiss_the_idle()
             case _:
                 assert_never(message)
@@ -126,8 +130,10 @@ class TaskPool(Actor):
             self._idle.pop()[0].give(task)
         elif len(self._workers) < self._max_workers and self._hire(task):
             return
-        elif self._workers and (run.vouched or len(self._queued) < self._max_queued):
+        elif run.vouched or (self._workers and len(self._queued) < self._max_queued):
             self._queued[run.task_id] = task
+            if not self._workers:
+                self.set_timer("hire", _HIRE_AGAIN)
         else:
             task.settle(Failed(PoolFull(f"{len(self._workers)} tasks running, {len(self._queued)} queued")))
 
@@ -142,6 +148,17 @@ class TaskPool(Actor):
         self._workers.add(worker)
         worker.give(task)
         return True
+
+    def _hire_again(self) -> None:
+        if not self._queued or self._workers:
+            return
+        task = self._queued.popitem(last=False)[1]
+        # One is enough: when it is free it goes on with the next.
+        if not self._hire(task):
+            # From Python 3.12 on there are no new threads once the main thread has ended: better here than
+            # never. What waits meanwhile could not be run anyway.
+            task.settle(task.run())
+            self.set_timer("hire", 0.0)
 
     def _employ(self, worker: Worker) -> None:
         if self._queued:

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -13,6 +14,7 @@ import pykka
 import pytest
 
 from mcp_actors import Client
+from tests.client.faulty_client import MakeFaulty, faulty_maker
 from tests.client.toy_host import ToyHost
 from tests.client.waiting import BOUND, until
 
@@ -105,6 +107,15 @@ def make_stdio() -> Iterator[Callable[..., Client]]:
     yield make
     for client in made:
         client.close()
+
+
+@pytest.fixture
+def make_faulty(
+    tmp_path: Path, make_stdio: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
+) -> MakeFaulty:
+    """Makes clients of the faulty server; most of its modes do not end when they are asked to."""
+    monkeypatch.setattr("mcp_actors.client.launch.LADDER_SECONDS", (0.2, 0.2, 2.0))
+    return faulty_maker(tmp_path / "starts", make_stdio)
 
 
 def quick(options: dict[str, Any]) -> dict[str, Any]:

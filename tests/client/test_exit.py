@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.client.test_faults import FAULTY
+from tests.client.faulty_client import FAULTY
 from tests.client.waiting import BOUND, until
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.client.test_faults import FAULTY
+from tests.client.faulty_client import FAULTY
 from tests.client.waiting import BOUND
 
 ROOT = Path(__file__).parents[2]
@@ -100,6 +100,12 @@ def test_a_fork_in_the_middle_of_other_clients_starts_and_ends() -> None:
 
 def test_a_fork_while_another_thread_starts_the_very_client() -> None:
     found = run("while_starting")
+    assert isinstance(found["child"], int), found["child"]
+    assert found["after"] != found["child"]
+
+
+def test_a_fork_while_another_thread_starts_the_reaper() -> None:
+    found = run("amid_reaping")
     assert isinstance(found["child"], int), found["child"]
     assert found["after"] != found["child"]
 

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.client.test_faults import FAULTY
+from tests.client.faulty_client import FAULTY
 from tests.client.waiting import BOUND, until
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +42,6 @@ class Site:
     """A running gunicorn with two workers."""
 
     def __init__(self, directory: Path, **environment: str) -> None:
-        # Relative, because the name of a unix socket must be short.
         self._socket = str(directory / "s")
         command = [sys.executable, "-m", "gunicorn", "--preload", "-w", "2", "-b", f"unix:{self._socket}"]
         server = json.dumps([sys.executable, "-S", "-E", FAULTY, "silence"])
@@ -101,12 +101,14 @@ class Site:
 
 
 @pytest.fixture(params=["", "1"], ids=["made-before-the-fork", "used-before-the-fork"])
-def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
-    one = Site(tmp_path, USE_BEFORE_FORK=request.param)
-    try:
-        yield one
-    finally:
-        one.stop()
+def site(request: pytest.FixtureRequest) -> Iterator[Site]:
+    # Not pytest's own directory: the path of a unix socket must be short.
+    with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+        one = Site(Path(directory), USE_BEFORE_FORK=request.param)
+        try:
+            yield one
+        finally:
+            one.stop()
 
 
 def _runs(process: psutil.Process) -> Any:

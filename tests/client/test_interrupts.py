@@ -60,7 +60,7 @@ def test_ctrl_c_in_a_call_cancels_upstream_and_the_client_stays_usable(client: C
     with pytest.raises(KeyboardInterrupt):
         client.call_tool("slow")
     request = host.await_heard("tools/call")
-    host.await_heard("notifications/cancelled", requestId=request["id"])
+    host.await_heard("notifications/cancelled", requestId=request["id"], reason="interrupted")
     host.reply(request, text("late"))
     host.answers["tools/call"] = lambda _: text("usable")
     assert client.call_tool("echo").text == "usable"
@@ -79,15 +79,19 @@ def test_ctrl_c_in_a_call_with_progress(client: Client, host: ToyHost) -> None:
     interrupt_when(lambda: seen.wait(BOUND))
     with pytest.raises(KeyboardInterrupt):
         client.call_tool("slow", on_progress=lambda _: seen.set())
-    host.await_heard("notifications/cancelled", requestId=host.await_heard("tools/call")["id"])
+    request = host.await_heard("tools/call")
+    host.await_heard("notifications/cancelled", requestId=request["id"], reason="interrupted")
     client.ping()
 
 
 def test_ctrl_c_while_waiting_for_the_first_ready(host: ToyHost, make_client: MakeClient) -> None:
     usual = host.answers["server/discover"]
     host.answers["server/discover"] = lambda _: SILENCE
-    client = make_client(host)
-    interrupt_when(lambda: host.await_heard("server/discover"))
+    client = make_client(host).start()
+    assert client._trees.value is not None
+    machine = client._trees.value.wiring.board.machine
+    assert machine is not None
+    interrupt_when(lambda: until(lambda: len(machine.waiters)))
     with pytest.raises(KeyboardInterrupt):
         client.wait_ready()
     request = host.await_heard("server/discover")

@@ -10,9 +10,13 @@ import pytest
 
 from mcp_actors import Client, errors, telemetry
 from mcp_actors.client.connection import ConnectionActor
+from mcp_actors.client.futures import FutureCaller
 from mcp_actors.runtime.actor import Actor
+from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.runtime.directory import Directory
+from mcp_actors.runtime.supervisor import WhichChildren
 from mcp_actors.runtime.tasks import TaskPool
-from mcp_actors.telemetry.events import ChildRestarted
+from mcp_actors.telemetry.events import ChildRestarted, RequestEvent, RequestFailed, RequestStarted
 from mcp_actors.transports.actor import TransportActor
 from tests.client.toy_host import SILENCE, ToyHost, text
 from tests.client.waiting import BOUND, in_thread, until
@@ -265,3 +269,171 @@ def test_a_handler_that_kills_the_connection_it_is_called_by_gets_its_answer(
     host.notify("x")
     assert done.wait(2 * BOUND)
     assert outcomes[0] == "null" or isinstance(outcomes[0], errors.ConnectionLost)
+
+
+@pytest.mark.requirement("request:one-outcome")
+@pytest.mark.parametrize("place", ["in an action", "in the machine"])
+def test_a_bug_between_the_end_of_a_call_and_its_answer_loses_no_answer(
+    place: str, client: Client, host: ToyHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host.answers["tools/call"] = lambda _: SILENCE
+    futures = [client.submit_tool("future") for _ in range(3)]
+    call = in_thread(lambda: client.call_tool("call"))
+    host.await_heard("tools/call", 4)
+
+    def fail(*_: Any) -> None:
+        raise PlantedBug(place)
+
+    tree = client._trees.value
+    assert tree is not None
+    machine = tree.wiring.board.machine
+    assert machine is not None
+    if place == "in the machine":
+        monkeypatch.setattr(machine.attempts, "failed", fail)
+    else:
+        monkeypatch.setattr(tree.wiring.board, "lost", fail)
+    host.ends[-1].close()
+    for waiting in [*futures, call]:
+        assert isinstance(waiting.exception(BOUND), errors.ConnectionLost)
+    until(lambda: client.stats().in_flight == 0)
+
+
+@pytest.mark.requirement("telemetry:events")
+def test_the_requests_that_a_bug_ends_are_told_as_failed(client: Client, host: ToyHost) -> None:
+    heard: list[RequestEvent] = []
+    host.answers["tools/call"] = lambda _: SILENCE
+    detach = telemetry.attach(heard.append, RequestEvent)
+    try:
+        future = client.submit_tool("future")
+        host.await_heard("tools/call")
+        break_it(client, "connection")
+        assert isinstance(future.exception(BOUND), errors.ConnectionLost)
+        assert telemetry.flush(BOUND)
+    finally:
+        detach()
+    assert [type(event) for event in heard if event.method == "tools/call"] == [RequestStarted, RequestFailed]
+
+
+def test_a_client_that_is_breaking_down_says_so_as_soon_as_it_is_known(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = threading.Event()
+    ending = threading.Event()
+    usual = TransportActor.terminate
+
+    def terminate(actor: TransportActor, reason: Any) -> None:
+        ending.set()
+        gate.wait(BOUND)
+        usual(actor, reason)
+
+    monkeypatch.setattr(TransportActor, "terminate", terminate)
+    for _ in range(4):
+        client.wait_ready()
+        break_it(client, "connection")
+    assert ending.wait(BOUND)
+    call = in_thread(lambda: client.call_tool("echo", wait=True))
+    waiting = in_thread(client.wait_ready)
+    gate.set()
+    for use in (call, waiting):
+        error = use.exception(BOUND)
+        assert isinstance(error, errors.Unavailable)
+        assert "this client broke down" in str(error)
+
+
+def test_a_future_is_finished_though_whoever_closed_the_client_has_gone(
+    client: Client, host: ToyHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, closed = threading.Event(), threading.Event()
+    busy = threading.Semaphore(0)
+
+    def occupy(_: Any) -> None:
+        busy.release()
+        gate.wait(2 * BOUND)
+
+    # As many as the pool has workers, and each keeps one.
+    for _ in range(32):
+        client.submit_tool("echo").add_done_callback(occupy)
+        assert busy.acquire(timeout=BOUND)
+    host.answers["tools/call"] = lambda _: SILENCE
+    future = client.submit_tool("slow")
+    host.await_heard("tools/call", 33)
+    tree = client._trees.value
+    assert tree is not None
+    machine = tree.wiring.board.machine
+    assert machine is not None
+    usual = machine.handle
+
+    def hesitate(event: Any) -> Any:
+        closed.wait(BOUND)
+        return usual(event)
+
+    monkeypatch.setattr(machine, "handle", hesitate)
+    client.close(timeout=0.01)
+    closed.set()
+    assert isinstance(future.exception(BOUND), errors.ClientClosed)
+    gate.set()
+    client.close()
+
+
+def test_a_connection_that_is_replaced_while_the_client_closes_opens_no_wire(
+    client: Client, host: ToyHost
+) -> None:
+    tree = client._trees.value
+    assert tree is not None
+    tree.wiring.closing = True
+    break_it(client, "connection")
+    tree.supervisor.ask(WhichChildren(), Deadline.after(BOUND))
+    client.close()
+    assert host.wires == 1
+
+
+class _GoneForOneLook(Directory):
+    """What somebody sees who looks for the connection at the wrong moment."""
+
+    def __init__(self, usual: Directory) -> None:
+        super().__init__()
+        self._usual = usual
+        self._looked = False
+
+    def get(self, name: str) -> Any:
+        if name == "connection" and not self._looked:
+            self._looked = True
+            return None
+        return self._usual.get(name)
+
+
+def test_a_future_that_meets_a_restart_is_finished(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = client._trees.value
+    assert tree is not None
+    monkeypatch.setattr(tree, "directory", _GoneForOneLook(tree.directory))
+    assert isinstance(client.submit_tool("echo").exception(BOUND), errors.Unavailable)
+
+
+def test_a_call_that_meets_the_end_of_a_close_says_that_the_client_is_closed(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = client._trees.value
+    assert tree is not None
+    client.close()
+    # As if they had found the tree just before.
+    monkeypatch.setattr(client._trees, "get", lambda: tree)
+    with pytest.raises(errors.ClientClosed):
+        client.call_tool("echo")
+    assert isinstance(client.submit_tool("echo").exception(BOUND), errors.ClientClosed)
+
+
+def test_an_interrupt_in_submit_leaves_nothing_behind(
+    client: Client, host: ToyHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = FutureCaller.send
+
+    def interrupted(*arguments: Any, **options: Any) -> bool:
+        usual(*arguments, **options)
+        raise KeyboardInterrupt
+
+    host.answers["tools/call"] = lambda _: SILENCE
+    monkeypatch.setattr(FutureCaller, "send", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        client.submit_tool("slow")
+    host.await_heard("notifications/cancelled")
+    assert (client.stats().in_flight, client.stats().pending) == (0, 0)

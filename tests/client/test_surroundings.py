@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcp_actors import Client, errors
-from tests.client.test_faults import FAULTY
+from tests.client.faulty_client import FAULTY
 from tests.client.waiting import until
 
 MakeStdio = Callable[..., Client]

@@ -211,3 +211,13 @@ def in_order(some: list[Notification], everything: list[Notification]) -> bool:
     """Each of ``some`` is found in ``everything``, one after the other."""
     rest = iter(everything)
     return all(any(item is other for other in rest) for item in some)
+
+
+def test_who_fills_a_backlog_with_a_reserve_is_told_before_anything_is_dropped() -> None:
+    backlog = Backlog(most=8, reserve=0.25)
+    assert not backlog.push([news("a")] * 5)
+    assert backlog.push([news("a")])
+    assert backlog.push([news("a"), news("a")])
+    assert (len(backlog), backlog.dropped) == (8, 0)
+    assert backlog.push([news("a")])
+    assert (len(backlog), backlog.dropped) == (8, 1)

@@ -335,3 +335,17 @@ def test_stopping_during_a_handshake_sends_no_cancellation() -> None:
     driver = Driver().to(State.CLOSING)
     assert driver.sent() == []
     assert CancelTimer(E.ProbeExpired()) in driver.actions
+
+
+def test_what_a_cell_wanted_done_before_it_failed_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = Driver().to(State.READY)
+    driver.call("ann")
+
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    assert driver.machine.unsaid == ()
+    monkeypatch.setattr(driver.machine.attempts, "failed", fail)
+    with pytest.raises(RuntimeError):
+        driver.lose()
+    assert [action.caller for action in driver.machine.unsaid if isinstance(action, Reply)] == ["ann"]

@@ -173,6 +173,33 @@ def test_an_exception_while_handling_an_ask_is_a_crash_too(caplog: pytest.LogCap
     assert crash_logs(caplog) == ["doomed crashed"]
 
 
+def test_logging_that_fails_keeps_nobody_from_the_news_of_a_crash() -> None:
+    def refuse(_record: object) -> bool:
+        raise Bang("in the logging of the host")
+
+    class Careless(Probe):
+        def undelivered(self, message: object) -> None:
+            super().undelivered(message)
+            raise ValueError
+
+    logger = logging.getLogger("mcp_actors.runtime")
+    logger.addFilter(refuse)
+    try:
+        parent, parent_ref = start_probe()
+        ref = start_actor(Careless, parent=parent_ref, deadline=soon())
+        error = Bang("the cause")
+        ref.tell(lambda probe: (probe.ref.tell("late"), probe.ref.tell("later"), _raise(error)))
+        assert parent.seen.get(timeout=BOUND) == Exited(ref, Crashed(error))
+        assert not ref.is_alive
+        stop(parent_ref)
+    finally:
+        logger.removeFilter(refuse)
+
+
+def _raise(error: Exception) -> object:
+    raise error
+
+
 def test_an_exception_in_terminate_is_a_crash() -> None:
     parent, parent_ref = start_probe()
 

@@ -153,3 +153,12 @@ def test_an_interrupted_waiter_gives_back_the_place_it_was_just_given() -> None:
     with pytest.raises(KeyboardInterrupt):
         admission.enter(Meddler(give_and_interrupt))
     assert admission.inside == 0
+
+
+def test_in_a_forked_child_a_lock_of_the_parent_keeps_nobody_from_going_out() -> None:
+    admission = Admission(1)
+    assert admission.enter()
+    with admission._lock:
+        admission.forget()
+        admission.leave()
+    assert admission.inside == 0

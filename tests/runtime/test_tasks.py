@@ -314,6 +314,53 @@ def test_without_a_thread_to_be_had_a_task_waits_for_the_others_or_fails(
     office.close()
 
 
+def test_a_vouched_task_waits_a_little_for_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    office = Office()
+    with monkeypatch.context() as patch:
+        patch.setattr("mcp_actors.runtime.worker.Worker.start", refuse_to_start)
+        for number in (1, 2):
+            office.run(number, threading.current_thread, vouched=True)
+        office.run("not vouched", print)
+        assert isinstance(error_in(office.answer()[1]), PoolFull)
+    names = {}
+    for _ in range(2):
+        number, outcome = office.answer()
+        assert isinstance(outcome, Done)
+        names[number] = getattr(outcome.value, "name", None)
+    # The numbers before were those of threads that did not start.
+    assert names == {1: "pool-4", 2: "pool-4"}
+    assert office.close() == []
+
+
+def test_without_any_thread_the_pool_itself_runs_what_it_must_not_refuse(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mcp_actors.runtime.tasks._HIRE_AGAIN", 0.01)
+    monkeypatch.setattr("mcp_actors.runtime.worker.Worker.start", refuse_to_start)
+    office = Office()
+    for number in (1, 2):
+        office.run(number, threading.current_thread, vouched=True)
+    for number in (1, 2):
+        task_id, outcome = office.answer()
+        assert isinstance(outcome, Done)
+        assert (task_id, getattr(outcome.value, "name", None)) == (number, "pool")
+    assert office.close() == []
+
+
+def test_a_timer_for_a_thread_that_came_meanwhile_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+    office = Office()
+    with monkeypatch.context() as patch:
+        patch.setattr("mcp_actors.runtime.worker.Worker.start", refuse_to_start)
+        office.run("first", lambda: 1, vouched=True)
+        office.settle()
+    office.run("second", lambda: 2)
+    assert {office.answer()[0], office.answer()[0]} == {"first", "second"}
+    office.pool.tell(TimerFired("hire"))
+    office.run("third", lambda: 3)
+    assert office.answer() == ("third", Done(3))
+    office.close()
+
+
 def refuse_to_start(_worker: object) -> None:
     raise RuntimeError("can't start new thread")
 

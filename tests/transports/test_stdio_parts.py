@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import select
@@ -62,10 +63,36 @@ def test_a_command_that_is_no_list_of_strings_is_a_type_error(command: list[str]
         StdioTransport(command)
 
 
-@pytest.mark.parametrize("command", [[], [""], ["ls", "a\0b"]])
+@pytest.mark.parametrize("command", [[], [""], ["ls", "a\0b"], ["ls", "\ud800"]])
 def test_a_command_that_no_process_can_be_given_is_a_value_error(command: list[str]) -> None:
     with pytest.raises(ValueError, match="command must not"):
         StdioTransport(command)
+
+
+@pytest.mark.parametrize(
+    ("env", "error"),
+    [
+        ({"PORT": 8080}, TypeError),
+        ({1: "one"}, TypeError),
+        ({"": "x"}, ValueError),
+        ({"A=B": "x"}, ValueError),
+        ({"A\0": "x"}, ValueError),
+        ({"A": "x\0"}, ValueError),
+        ({"A": "\ud800"}, ValueError),
+    ],
+)
+def test_an_environment_that_no_process_can_be_given_is_refused_at_once(
+    env: dict[str, str], error: type[Exception]
+) -> None:
+    with pytest.raises(error, match="env") as refusal:
+        StdioTransport(["ls"], env=env)
+    assert "8080" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("cwd", ["a\0b", "\ud800"])
+def test_a_directory_that_no_process_can_be_given_is_refused_at_once(cwd: str) -> None:
+    with pytest.raises(ValueError, match="cwd must not"):
+        StdioTransport(["ls"], cwd=cwd)
 
 
 def test_the_description_names_the_command_but_no_values_of_the_environment() -> None:
@@ -187,6 +214,52 @@ def test_without_a_thread_the_open_is_refused_and_leaves_nothing(
     assert not psutil.Process().children()
 
 
+@pytest.mark.parametrize("nth", [1, 2])
+def test_where_no_process_can_be_started_any_more_the_open_is_refused_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, nth: int
+) -> None:
+    usual = subprocess.Popen
+    calls = iter(range(1, 3))
+
+    def refuse(*arguments: object, **options: object) -> object:
+        if next(calls) == nth:
+            raise RuntimeError("can't fork at interpreter shutdown")
+        return usual(*arguments, **options)  # type: ignore[call-overload]
+
+    descriptors = len(os.listdir("/dev/fd"))
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "Popen", refuse)
+        with pytest.raises(OpenFailed, match="can't fork at interpreter shutdown") as failure:
+            transport(ECHO).open(Deadline.after(BOUND))
+    assert failure.value.ending.kind is EndKind.REFUSED
+    assert len(os.listdir("/dev/fd")) == descriptors
+    assert not psutil.Process().children()
+
+
+def test_the_watching_thread_does_not_mind_that_the_exit_is_known_already(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    failures: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", failures.append)
+    monkeypatch.delattr(os, "pidfd_open")
+    known = threading.Event()
+    usual = os.waitid
+
+    def late(kind: int, pid: int, options: int) -> object:
+        news = usual(kind, pid, options)
+        if threading.current_thread().name.startswith("mcp-exit"):
+            known.wait(BOUND)
+        return news
+
+    monkeypatch.setattr(os, "waitid", late)
+    threads = threading.active_count()
+    with served("say('1\\n')") as wire:
+        read_frame(wire)
+    known.set()
+    assert eventually(lambda: threading.active_count() == threads)
+    assert failures == []
+
+
 # -- the reaper and the fork
 
 
@@ -205,6 +278,30 @@ def test_a_reaper_that_was_killed_is_replaced() -> None:
         with served(ECHO):
             assert reaper._pid != first
             assert runs(reaper._pid)
+
+
+def test_a_reaper_that_cannot_be_replaced_does_not_keep_a_wire_from_ending(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    descriptors = len(os.listdir("/dev/fd"))
+
+    def refuse(*_: object, **__: object) -> object:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+    with monkeypatch.context() as patch, served(ECHO):
+        os.kill(reaper._pid, signal.SIGKILL)
+        os.waitid(os.P_PID, reaper._pid, os.WEXITED | os.WNOWAIT)
+        patch.setattr(subprocess, "Popen", refuse)
+    assert len(os.listdir("/dev/fd")) == descriptors
+    assert not psutil.Process().children()
+
+
+def test_a_child_forked_while_the_reaper_is_busy_can_use_its_own() -> None:
+    with reaper._lock:
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0 if reaper._lock.acquire(blocking=False) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 @pytest.mark.parametrize("stubborn", [False, True])

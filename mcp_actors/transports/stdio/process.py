@@ -14,7 +14,7 @@ from typing import Final
 
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.transports.contract import OpenFailed
-from mcp_actors.transports.stdio.descriptors import adopt, close_quietly, make_pipe, readable
+from mcp_actors.transports.stdio.descriptors import adopt, close_quietly, make_pipe, no_sigpipe, readable
 
 # What no second attempt can mend: the command or directory is not there or not usable.
 _HOPELESS: Final = frozenset(
@@ -68,7 +68,8 @@ class Child:
         try:
             _make_pipes(near, far)
             self.pid = _spawn(command, far)
-        except OSError as error:
+        except (OSError, RuntimeError) as error:
+            # RuntimeError: from Python 3.12 on nothing can be started while the interpreter ends.
             close_quietly(*near)
             raise OpenFailed(_failure(command, error)) from error
         finally:
@@ -145,8 +146,10 @@ class Child:
                 status = _from_code(os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1]))
         if not _CAN_LOOK:
             self._status = status
-        # Closing alone would tell nothing while a forked process holds a copy of this end.
-        os.write(writing, b"\0")
+        # Closing alone would tell nothing while a forked process holds a copy of this end. Whoever has seen
+        # the status meanwhile may have closed the other end.
+        with contextlib.suppress(BrokenPipeError), no_sigpipe():
+            os.write(writing, b"\0")
         close_quietly(writing)
 
 

@@ -10,7 +10,6 @@ import time
 from typing import Final
 
 from mcp_actors.runtime.deadline import Deadline
-from mcp_actors.transports import inheritance
 from mcp_actors.transports.stdio.descriptors import close_quietly, make_pipe, no_sigpipe
 
 _PATIENCE: Final = 1.0
@@ -64,7 +63,9 @@ class Reaper:
         """This group has ended. After the last one the reaper leaves."""
         with self._lock:
             self._groups.discard(group)
-            self._say(f"-{group}\n")
+            # If somebody killed it and no other can be started: that must not keep a wire from ending.
+            with contextlib.suppress(OSError, RuntimeError):
+                self._say(f"-{group}\n")
             if not self._groups:
                 self._hang_up()
 
@@ -91,7 +92,7 @@ class Reaper:
                 cwd="/",
                 start_new_session=True,
             )
-        except OSError:
+        except (OSError, RuntimeError):
             close_quietly(writing)
             raise
         finally:
@@ -99,7 +100,6 @@ class Reaper:
         # We wait for it ourselves; without a code Popen would warn when it is collected.
         process.returncode = 0
         self._pid, self._pipe = process.pid, writing
-        inheritance.remember(self)
         _write(writing, "".join(f"+{group}\n" for group in self._groups))
 
     def _hang_up(self) -> None:
@@ -108,7 +108,6 @@ class Reaper:
             return
         close_quietly(self._pipe)
         self._pipe = None
-        inheritance.release(self)
         give_up = Deadline.after(_PATIENCE)
         # Never killed: if the host ignores SIGCHLD, its pid may be somebody else's by now.
         with contextlib.suppress(ChildProcessError):
@@ -124,3 +123,5 @@ def _write(pipe: int, text: str) -> bool:
 
 
 reaper: Final = Reaper()
+# Always, not only while it runs: the lock is held while it is being started, and while it leaves.
+os.register_at_fork(after_in_child=reaper.forget)

@@ -40,11 +40,12 @@ class StdioTransport:
         """Nothing is started yet.
 
         Raises:
-            TypeError, ValueError: the command is not a sequence of strings that a process can be given.
+            TypeError, ValueError: the command is not a sequence of strings that a process can be given, or
+                the environment or the directory is not one.
         """
         self._command = _checked(command)
-        self._env = dict(env or {})
-        self._cwd = None if cwd is None else os.fspath(cwd)
+        self._env = _checked_environment(env or {})
+        self._cwd = None if cwd is None else _text("cwd", os.fspath(cwd))
         self._inherit_env = inherit_env
         self._framing: FramingName = framing
         self._max_frame_bytes = max_frame_bytes
@@ -116,6 +117,25 @@ def _checked(command: Sequence[str]) -> tuple[str, ...]:
         raise TypeError(f"command must be a sequence of strings, not {command!r}")
     if not command or not command[0]:
         raise ValueError("command must not be empty")
-    if any("\0" in part for part in command):
-        raise ValueError("command must not contain NUL characters")
-    return tuple(command)
+    return tuple(_text("command", part) for part in command)
+
+
+def _checked_environment(env: Mapping[str, str]) -> dict[str, str]:
+    for name in env:
+        if not _text("a name in env", name) or "=" in name:
+            raise ValueError(f"a name in env must not be empty or contain '=': {name!r}")
+    # The values may be secret: they are not told.
+    return {name: _text(f"env[{name!r}]", value) for name, value in env.items()}
+
+
+def _text(what: str, value: object) -> str:
+    """A string that the system takes as an argument, or the error that says what is wrong."""
+    if not isinstance(value, str):
+        raise TypeError(f"{what} must be a string, not {type(value).__name__}")
+    if "\0" in value:
+        raise ValueError(f"{what} must not contain NUL characters")
+    try:
+        os.fsencode(value)
+    except UnicodeEncodeError:
+        raise ValueError(f"{what} must not contain lone surrogates") from None
+    return value
