@@ -8,6 +8,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 FramingName: TypeAlias = Literal["line", "content-length"]
 
 _BOM: Final = b"\xef\xbb\xbf"
+_SPACE: Final = 0x20
 _MAX_HEADER_BYTES: Final = 8 * 1024
 _MAX_LENGTH_DIGITS: Final = 18
 
@@ -98,7 +99,7 @@ class LineFramer:
         # Only the new chunk is searched: a frame of n bytes in many chunks costs n, not n squared.
         lines = chunk.split(b"\n")
         if len(lines) > 1:
-            self._finish_line(lines)
+            self._finish_line(lines, returns=bool(self._parts) or b"\r" in chunk)
         tail = lines[-1]
         if tail:
             self._parts.append(tail)
@@ -136,17 +137,21 @@ class LineFramer:
         self._opening = None
         return start.removeprefix(_BOM)
 
-    def _finish_line(self, lines: list[bytes]) -> None:
-        """Shelve all lines but the last, which has no end yet; the first one ends what came before."""
+    def _finish_line(self, lines: list[bytes], *, returns: bool) -> None:
+        """Shelve all lines but the last, which has no end yet; the first one ends what came before.
+
+        Without ``returns`` no line ends with a CR.
+        """
         if self._parts:
             self._parts.append(lines[0])
             lines[0] = b"".join(self._parts)
             self._drop_parts()
-        whole = [line.removesuffix(b"\r") for line in lines[:-1]]
+        whole = [line.removesuffix(b"\r") for line in lines[:-1]] if returns else lines[:-1]
         largest = max(map(len, whole))
         if largest > self._limit:
             whole = whole[: next(place for place, line in enumerate(whole) if len(line) > self._limit)]
-        self._shelf.put([line for line in whole if line and not line.isspace()])
+        # Nearly every line begins with a brace, which spares it the closer look.
+        self._shelf.put([line for line in whole if line and (line[0] > _SPACE or not line.isspace())])
         self._check(largest)
 
     def _check(self, size: int) -> None:

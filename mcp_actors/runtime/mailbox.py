@@ -47,6 +47,7 @@ class Mailbox:
         self._alarms: list[tuple[float, int, Hashable]] = []
         self._current: dict[Hashable, int] = {}
         self._set_count = 0
+        self._sweep_at = _TOLERATED_DEAD_TIMERS
 
     # -- any thread
 
@@ -98,13 +99,12 @@ class Mailbox:
         self._set_count += 1
         self._current[key] = self._set_count
         heappush(self._alarms, (self.clock() + seconds, self._set_count, key))
-        self._sweep()
+        if len(self._alarms) > self._sweep_at:
+            self._sweep()
 
     def cancel_timer(self, key: Hashable) -> bool:
         """Forget the timer of `key`; False if there is none."""
-        known = self._current.pop(key, None) is not None
-        self._sweep()
-        return known
+        return self._current.pop(key, None) is not None
 
     @property
     def timers(self) -> int:
@@ -141,6 +141,6 @@ class Mailbox:
 
     def _sweep(self) -> None:
         """Keep the heap proportional to the living timers, however many were replaced or cancelled."""
-        if len(self._alarms) > 2 * len(self._current) + _TOLERATED_DEAD_TIMERS:
-            self._alarms = [alarm for alarm in self._alarms if self._current.get(alarm[2]) == alarm[1]]
-            heapify(self._alarms)
+        self._alarms = [alarm for alarm in self._alarms if self._current.get(alarm[2]) == alarm[1]]
+        heapify(self._alarms)
+        self._sweep_at = 2 * len(self._alarms) + _TOLERATED_DEAD_TIMERS

@@ -10,6 +10,7 @@ from msgspec import Raw
 from mcp_actors.protocol import events as E
 from mcp_actors.protocol import jsonrpc
 from mcp_actors.protocol.actions import (
+    Action,
     CancelTimer,
     CloseWire,
     Halt,
@@ -348,4 +349,5 @@ def test_what_a_cell_wanted_done_before_it_failed_is_not_lost(monkeypatch: pytes
     monkeypatch.setattr(driver.machine.attempts, "failed", fail)
     with pytest.raises(RuntimeError):
         driver.lose()
-    assert [action.caller for action in driver.machine.unsaid if isinstance(action, Reply)] == ["ann"]
+    unsaid: tuple[Action, ...] = driver.machine.unsaid
+    assert [action.caller for action in unsaid if isinstance(action, Reply)] == ["ann"]

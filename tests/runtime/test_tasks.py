@@ -324,9 +324,9 @@ def test_a_vouched_task_waits_a_little_for_a_thread(monkeypatch: pytest.MonkeyPa
         assert isinstance(error_in(office.answer()[1]), PoolFull)
     names = {}
     for _ in range(2):
-        number, outcome = office.answer()
+        task_id, outcome = office.answer()
         assert isinstance(outcome, Done)
-        names[number] = getattr(outcome.value, "name", None)
+        names[task_id] = getattr(outcome.value, "name", None)
     # The numbers before were those of threads that did not start.
     assert names == {1: "pool-4", 2: "pool-4"}
     assert office.close() == []

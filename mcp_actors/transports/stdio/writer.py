@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import signal
@@ -17,7 +16,6 @@ from mcp_actors.transports.stdio.descriptors import close_quietly, no_sigpipe
 
 # While somebody flushes, the end of the pipe is noticed at the latest after this time.
 _SLICE: Final = 0.05
-_no_shield: Final = contextlib.nullcontext
 
 
 class PipeWriter:
@@ -27,7 +25,7 @@ class PipeWriter:
         self._fd = fd
         self._high_water = high_water
         # Python ignores SIGPIPE, but a host may have undone that: then a dead server would kill the host.
-        self._shield = no_sigpipe if signal.getsignal(signal.SIGPIPE) is signal.SIG_DFL else _no_shield
+        self._shielded = signal.getsignal(signal.SIGPIPE) is signal.SIG_DFL
         self._on_broken = on_broken
         self._lock = threading.Lock()
         self._flushing = threading.Lock()
@@ -100,7 +98,10 @@ class PipeWriter:
     def _write(self, data: bytes | memoryview) -> int | None:
         """How much the pipe took; None if it is broken."""
         try:
-            with self._shield():
+            if self._shielded:
+                with no_sigpipe():
+                    written = os.write(self._fd, data)
+            else:
                 written = os.write(self._fd, data)
         except BlockingIOError:
             return 0
