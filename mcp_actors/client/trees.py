@@ -6,7 +6,9 @@ import os
 from collections.abc import Callable
 from weakref import WeakSet
 
+from mcp_actors.client.options import LADDER_SECONDS
 from mcp_actors.client.tree import Tree
+from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.lazy import Lazy
 
 
@@ -14,7 +16,7 @@ class Trees(Lazy[Tree]):
     """Found by every fork, also if another thread is making the tree at that moment."""
 
     def __init__(self, plant: Callable[[], Tree]) -> None:
-        super().__init__(plant)
+        super().__init__(plant, lambda tree: tree.stop(Deadline.after(sum(LADDER_SECONDS) + 2.0)))
         _all.add(self)
 
 

@@ -83,8 +83,7 @@ class Backlog:
     def _shrink(self) -> None:
         # Those before the oldest were taken long ago, possibly by the million.
         for place in range(max(self._unread, next(iter(self._waiting))), self._next):
-            if place in self._waiting:
-                self._merge(place, _subject(self._waiting[place]))
+            self._merge(place, _subject(self._waiting[place]))
         self._unread = self._next
         while self._over:
             self.pop()

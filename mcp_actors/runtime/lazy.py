@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Lock
+from threading import RLock
 from typing import Generic, TypeVar
 
 __all__ = ["Lazy", "Spent"]
@@ -16,11 +16,16 @@ class Spent(Exception):
 
 
 class Lazy(Generic[T]):
-    """Any thread may call anything; in a forked child `forget` comes first."""
+    """Any thread may call anything, also from a signal handler; in a forked child `forget` comes first.
 
-    def __init__(self, make: Callable[[], T]) -> None:
+    `discard` ends a value that nobody will hold, because a signal handler came between its making and its use.
+    """
+
+    def __init__(self, make: Callable[[], T], discard: Callable[[T], object] = lambda _value: None) -> None:
         self._make = make
-        self._lock = Lock()
+        self._discard = discard
+        # Reentrant: a signal handler runs on the very thread that it interrupts.
+        self._lock = RLock()
         self._spent = False
         self.value: T | None = None
         """The value, or None while nobody needed it. Any thread may look."""
@@ -42,9 +47,7 @@ class Lazy(Generic[T]):
         with self._lock:
             if self._spent:
                 raise Spent
-            if self.value is None:
-                self.value = self._make()
-            return self.value
+            return self._keep(self._make()) if self.value is None else self.value
 
     def spend(self) -> T | None:
         """Refuse every later `get`; the value there is, if any. Idempotent."""
@@ -60,5 +63,12 @@ class Lazy(Generic[T]):
 
     def forget(self) -> None:
         """In a forked child: the value and whoever held the lock belong to the parent."""
-        self._lock = Lock()
+        self._lock = RLock()
         self.value = None
+
+    def _keep(self, made: T) -> T:
+        if not self._spent and self.value is None:
+            self.value = made
+            return made
+        self._discard(made)
+        return self.get()

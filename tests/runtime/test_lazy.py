@@ -91,3 +91,34 @@ def test_who_finds_it_made_after_waiting_for_the_lock_takes_it_as_it_is() -> Non
 
     lazy._lock = Meanwhile()  # type: ignore[assignment]
     assert lazy.get() == "made meanwhile"
+
+
+def test_a_signal_handler_may_spend_what_its_own_thread_is_making() -> None:
+    discarded: list[object] = []
+
+    def make() -> object:
+        assert lazy.spend() is None
+        return made
+
+    made = object()
+    lazy: Lazy[object] = Lazy(make, discarded.append)
+    with pytest.raises(Spent):
+        lazy.get()
+    assert (discarded, lazy.value) == ([made], None)
+
+
+def test_a_signal_handler_may_get_what_its_own_thread_is_making() -> None:
+    discarded: list[object] = []
+    maker = Maker()
+
+    def make() -> object:
+        # Only the first making is interrupted.
+        if not maker.made:
+            maker.made += 1
+            inner.append(lazy.get())
+        return maker()
+
+    inner: list[object] = []
+    lazy: Lazy[object] = Lazy(make, discarded.append)
+    assert lazy.get() is inner[0] is lazy.value
+    assert len(discarded) == 1

@@ -58,7 +58,7 @@ class StdioTransport:
         """Start the server. Fast, whatever the deadline: what the server does then is not waited for."""
         del deadline
         environment = child_environment(os.environ, self._env, inherit=self._inherit_env)
-        with self._telling_why():
+        with self._telling_why(" with a reaper beside it"):
             reaper.prepare()
         try:
             child = Child(Command(self._command, environment, self._cwd))
@@ -102,13 +102,13 @@ class StdioTransport:
         return StdioWire(child, framer, stderr, ladder=self._ladder, high_water=self._high_water)
 
     @contextlib.contextmanager
-    def _telling_why(self) -> Iterator[None]:
+    def _telling_why(self, how: str = "") -> Iterator[None]:
         """No descriptor, thread or memory left: say so; a later attempt may succeed."""
         try:
             yield
         except (OSError, RuntimeError) as error:
             cause = error.strerror if isinstance(error, OSError) else str(error)
-            ending = Ending(EndKind.REFUSED, f"cannot start {self._command[0]!r}: {str(cause).lower()}")
+            ending = Ending(EndKind.REFUSED, f"cannot start {self._command[0]!r}{how}: {str(cause).lower()}")
             raise OpenFailed(ending) from error
 
 
