@@ -18,7 +18,7 @@ class Spent(Exception):
 class Lazy(Generic[T]):
     """Any thread may call anything, also from a signal handler; in a forked child `forget` comes first.
 
-    `discard` ends a value that nobody will hold, because a signal handler came between its making and its use.
+    `discard` ends a value that nobody will hold: a signal handler came between its making and its use.
     """
 
     def __init__(self, make: Callable[[], T], discard: Callable[[T], object] = lambda _value: None) -> None:
