@@ -87,14 +87,13 @@ class Handlers:
         if isinstance(message, DirectedProgress):
             message.callback(Progress.of(decoded(message)))
             return
-        wanted = [
-            handler for method, handler in list(self._handlers.values()) if method in (None, message.method)
-        ]
-        if not wanted:
-            return
-        heard = Notification(message.method, decoded(message))
+        heard: Notification | None = None
         failure: BaseException | None = None
-        for handler in wanted:
+        for method, handler in tuple(self._handlers.values()):
+            if method is not None and method != message.method:
+                continue
+            # Decoded once, and only if somebody listens.
+            heard = heard or Notification(message.method, decoded(message))
             try:
                 handler(heard)
             except BaseException as error:  # noqa: BLE001 - the lane logs it; the other handlers still hear

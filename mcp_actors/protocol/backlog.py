@@ -74,7 +74,11 @@ class Backlog:
 
     def pop(self) -> Notification | None:
         """The oldest notification, or None."""
-        return self._take(next(iter(self._waiting))) if self._waiting else None
+        if not self._waiting:
+            return None
+        place, item = self._waiting.popitem(last=False)
+        self._forget(place, item)
+        return item
 
     @property
     def _over(self) -> bool:
@@ -93,18 +97,16 @@ class Backlog:
         if subject is None:
             return
         if subject in self._latest:
-            self._take(self._latest[subject])
+            older = self._latest[subject]
+            self._forget(older, self._waiting.pop(older))
             self.merged += 1
         self._latest[subject] = place
         self._subjects[place] = subject
 
-    def _take(self, place: int) -> Notification:
-        item = self._waiting.pop(place)
+    def _forget(self, place: int, item: Notification) -> None:
         self.bytes -= item.size + _OVERHEAD
-        subject = self._subjects.pop(place, None)
-        if subject is not None:
-            del self._latest[subject]
-        return item
+        if place in self._subjects:
+            del self._latest[self._subjects.pop(place)]
 
 
 def _subject(item: Notification) -> Hashable:
