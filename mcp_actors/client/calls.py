@@ -18,7 +18,16 @@ from mcp_actors.client.trees import Trees
 from mcp_actors.protocol import outcomes
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.events import Awaited, Begun, Called, CancelAsked
-from mcp_actors.protocol.outcomes import CallOutcome, Completed, Lost, NotReady, Ready, TimedOut, WaitOutcome
+from mcp_actors.protocol.outcomes import (
+    CallOutcome,
+    Completed,
+    Lost,
+    NotReady,
+    Ready,
+    TimedOut,
+    WaitOutcome,
+    was_not_sent,
+)
 from mcp_actors.protocol.revisions import capability_for
 from mcp_actors.runtime.actor import StartFailure
 from mcp_actors.runtime.deadline import Deadline
@@ -251,7 +260,7 @@ def _called(caller: Any, request: Outgoing, seconds: float, progress: bool) -> C
 
 
 def _may_repeat(outcome: CallOutcome, manner: Manner) -> bool:
-    return (isinstance(outcome, NotReady) and manner.wait) or (isinstance(outcome, Lost) and manner.replay)
+    return (was_not_sent(outcome) and manner.wait) or (isinstance(outcome, Lost) and manner.replay)
 
 
 def _in_full(outcome: Any, manner: Manner) -> Any:

@@ -16,7 +16,7 @@ from mcp_actors import errors
 from mcp_actors.client.notifications import DirectedProgress, ProgressHandler
 from mcp_actors.protocol import codec
 from mcp_actors.protocol.events import Awaited, Called, CancelAsked
-from mcp_actors.protocol.outcomes import CallOutcome, NotReady, Ready, WaitOutcome
+from mcp_actors.protocol.outcomes import CallOutcome, NotReady, Ready, WaitOutcome, was_not_sent
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.ref import Ref
 from mcp_actors.runtime.tasks import Run
@@ -144,7 +144,7 @@ class FutureCaller:
         """What became of it."""
         if isinstance(outcome, Ready):
             return self._call() or self.set_unsent(NotReady("starting"))
-        if isinstance(outcome, NotReady) and self.wait and not self._deadline.expired:
+        if was_not_sent(outcome) and self.wait and not self._deadline.expired:
             return self._await() or self.set_unsent(outcome)
         return self._settle(lambda: self._finish(outcome, self._sent))
 

@@ -65,6 +65,7 @@ class ConnectionMachine:
         self._era: Era | None = None
         self._shy = False
         self._delay: float | None = None
+        self._doomed = False
         self.state = State.STARTING
         self.wire: int | None = None
         self.cause: Cause | None = None
@@ -200,6 +201,8 @@ class ConnectionMachine:
         return self.state
 
     def welcome(self, event: E.Awaited) -> State:
+        if self._doomed:
+            return self.wait(event)
         self._out.append(Reply(event.caller, Ready()))
         return self.state
 
@@ -216,6 +219,8 @@ class ConnectionMachine:
         return self.state
 
     def failed(self, event: E.SendFailed) -> State:
+        # The wire's end is still to come, after what the server had said; until then nobody is sent into it.
+        self._doomed = True
         self.conversation.failed(event)
         return self.state
 
@@ -341,6 +346,7 @@ class ConnectionMachine:
         if self._introduction is not None:
             self._introduction.abandon()
             self._introduction = None
+        self._doomed = False
         self.flow.restart()
         self._out.extend((CancelTimer(E.UptimeReached()), CancelTimer(E.PauseOver())))
 

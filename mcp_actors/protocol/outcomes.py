@@ -89,3 +89,8 @@ CallOutcome: TypeAlias = (
     Completed | Rejected | BadAnswer | TimedOut | Lost | NotReady | Parked | Crowded | Withdrawn | Stopped
 )
 WaitOutcome: TypeAlias = Ready | TimedOut | Parked | Withdrawn | Stopped
+
+
+def was_not_sent(outcome: CallOutcome | WaitOutcome) -> bool:
+    """The server cannot have seen the call: whoever would rather wait may make it again."""
+    return isinstance(outcome, NotReady) or (isinstance(outcome, Lost) and outcome.outcome == "not_sent")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -134,6 +135,22 @@ def test_a_loss_fails_every_call_in_flight_and_repeats_none(client: Client, host
         )
     client.ping(wait=True)
     assert len(host.all_heard("tools/call")) == 8
+
+
+@pytest.mark.requirement("connection:unavailable")
+@pytest.mark.parametrize("how", ["blocking", "future"])
+def test_who_waits_is_not_told_of_a_wire_that_is_just_going(client: Client, host: ToyHost, how: str) -> None:
+    # Nothing can be written any more, but the end of the wire is not told yet.
+    host.ends[-1].wire._incoming.end(_ENDING, drop=False)
+    if how == "blocking":
+        call: Future[Any] = in_thread(lambda: client.call_tool("echo", {"n": 1}, wait=True))
+    else:
+        call = client.submit_tool("echo", {"n": 1}, wait=True)
+    tree = client._trees.value
+    until(lambda: tree is not None and len(tree.wiring.board.machine.waiters) == 1)  # type: ignore[union-attr]
+    host.drop()
+    assert not call.result(BOUND).is_error
+    assert len(host.all_heard("tools/call")) == 1
 
 
 @pytest.mark.requirement("request:lost")

@@ -18,7 +18,7 @@ from mcp_actors.protocol.actions import (
     Violation,
 )
 from mcp_actors.protocol.endings import Ending, EndKind
-from mcp_actors.protocol.outcomes import BadAnswer, Completed, Crowded, Lost, Rejected, TimedOut
+from mcp_actors.protocol.outcomes import BadAnswer, Completed, Crowded, Lost, Ready, Rejected, TimedOut
 from mcp_actors.protocol.states import State
 from tests.protocol import toy_server as toy
 from tests.protocol.driver import EOF, Driver
@@ -117,6 +117,21 @@ def test_a_frame_that_failed_to_go_out_fails_its_call_and_the_wires_end_follows(
     assert driver.state is State.READY
     driver.lose()
     assert (driver.state, driver.outcomes()) == (State.BACKOFF, {})
+
+
+@pytest.mark.requirement("connection:unavailable")
+def test_who_waits_while_the_wires_end_is_still_to_come_waits_for_the_next_wire() -> None:
+    driver = Driver().to(State.READY)
+    driver.do(E.SendFailed(driver.call(), EOF))
+    driver.do(E.Awaited("ben", 9.0))
+    assert "ben" not in driver.outcomes()
+    driver.lose()
+    driver.do(E.StateExpired())
+    driver.open()
+    driver.introduce()
+    assert driver.outcomes()["ben"] == Ready()
+    driver.do(E.Awaited("eve", 9.0))
+    assert driver.outcomes()["eve"] == Ready()
 
 
 # Frames that are large, and lanes that are full.
