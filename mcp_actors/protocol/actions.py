@@ -8,7 +8,7 @@ from msgspec import Raw, Struct
 
 from mcp_actors.protocol.agreement import Agreement
 from mcp_actors.protocol.events import Timer
-from mcp_actors.protocol.jsonrpc import Notification
+from mcp_actors.protocol.jsonrpc import Notification, Request
 from mcp_actors.protocol.outcomes import CallOutcome, Cause, WaitOutcome
 from mcp_actors.protocol.pending import Caller
 from mcp_actors.protocol.states import State
@@ -34,10 +34,22 @@ class Permit(Struct, frozen=True, gc=False):
 
 class Send(Struct, frozen=True, gc=False):
     """Write a frame. With a token, a refusal comes back as ``SendRefused`` or ``SendFailed``; without one
-    the frame is a courtesy that a busy wire may drop."""
+    the frame is a courtesy that a busy wire may drop. The token of a request is its id."""
 
     frame: bytes
     token: int | None
+
+
+class SendTogether(Struct, frozen=True, gc=False):
+    """Write several frames as one array. Each has its token, as in ``Send``."""
+
+    frames: tuple[tuple[int, bytes], ...]
+
+
+class Serve(Struct, frozen=True, gc=False):
+    """Have a request of the server's answered; the answer is ``Served``."""
+
+    request: Request
 
 
 class Reply(Struct, frozen=True, gc=False):
@@ -92,6 +104,14 @@ class Relisted(Struct, frozen=True, gc=False):
 
     method: str
     result: Raw
+    first: bool = True
+
+
+class Missed(Struct, frozen=True, gc=False):
+    """News may have been missed. ``lost`` are resources whose subscription could not be renewed."""
+
+    reason: str
+    lost: tuple[str, ...] = ()
 
 
 class Transition(Struct, frozen=True, gc=False):
@@ -126,6 +146,8 @@ Action: TypeAlias = (
     | CloseWire
     | Permit
     | Send
+    | SendTogether
+    | Serve
     | Reply
     | Progress
     | Dispatch
@@ -134,6 +156,7 @@ Action: TypeAlias = (
     | CancelTimer
     | Agreed
     | Relisted
+    | Missed
     | Transition
     | Violation
     | Unmatched

@@ -11,29 +11,37 @@ from functools import lru_cache
 from msgspec import Struct
 
 from mcp_actors.protocol import codec
+from mcp_actors.protocol.offer import Offer
 from mcp_actors.protocol.revisions import Era, Revision
 
 META_PREFIX = "io.modelcontextprotocol/"
+_LEVEL = codec.encode(META_PREFIX + "logLevel")
 
 
 class Identity(Struct, frozen=True):
     """Who we say we are: the client's name and version, and what it can do."""
 
     client_info: codec.JsonObject
-    capabilities: codec.JsonObject
+    offer: Offer = Offer()
+
+    def capabilities(self, revision: Revision) -> codec.JsonObject:
+        """What the client declares in this revision."""
+        return self.offer.capabilities(revision)
 
 
 class Envelopes:
-    """Frames for one negotiated revision."""
+    """Frames for one negotiated revision. ``session`` is the number of the wire: what a server remembers of
+    us ends with it."""
 
-    def __init__(self, revision: Revision, identity: Identity) -> None:
+    def __init__(self, revision: Revision, identity: Identity, session: int = 0) -> None:
+        self._session = b'"session_id":%d' % session
         self._meta = b""
         if revision.era is Era.STATELESS:
             # MCP 2026-07-28, basic: every request names version, client and capabilities itself.
             self._meta = codec.encode(
                 {
                     META_PREFIX + "protocolVersion": revision.version,
-                    META_PREFIX + "clientCapabilities": identity.capabilities,
+                    META_PREFIX + "clientCapabilities": identity.capabilities(revision),
                     META_PREFIX + "clientInfo": identity.client_info,
                 }
             )[1:-1]
@@ -50,6 +58,17 @@ class Envelopes:
             params = b'{"_meta":{%s}%s%s' % (b",".join(parts), separator, params[1:])
         return b'{"jsonrpc":"2.0","id":%d,"method":%s,"params":%s}' % (id_, _name(method), params)
 
+    def with_session(self, meta: bytes) -> bytes:
+        """An encoded ``_meta`` that also names the session."""
+        return _with_member(meta, self._session)
+
+    def with_level(self, meta: bytes, level: str) -> bytes:
+        """An encoded ``_meta`` that also asks for log messages, where each request has to (2026-07-28)."""
+        # Whoever asks for a level of their own has it.
+        if not self._meta or _LEVEL in meta:
+            return meta
+        return _with_member(meta, b"%s:%s" % (_LEVEL, codec.encode(level)))
+
     def notification(self, method: str, params: bytes | None = None) -> bytes:
         """One notification frame."""
         if params is None:
@@ -61,6 +80,10 @@ class Envelopes:
         return self.notification(
             "notifications/cancelled", codec.encode({"requestId": id_, "reason": reason})
         )
+
+
+def _with_member(meta: bytes, member: bytes) -> bytes:
+    return b"{%s}" % b",".join(filter(None, (meta[1:-1], member)))
 
 
 @lru_cache(maxsize=256)

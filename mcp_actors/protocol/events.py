@@ -5,7 +5,7 @@ Timers are events too: the machine asks for ``SetTimer(event, seconds)``, and th
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -58,6 +58,15 @@ class SendFailed(Struct, frozen=True, gc=False):
     ending: Ending
 
 
+class ExchangeLost(Struct, frozen=True, gc=False):
+    """One request came to nothing, on a wire that goes on: each has its own exchange there (HTTP)."""
+
+    wire: int
+    id: int | str
+    ending: Ending
+    outcome: Literal["unknown", "not_sent"]
+
+
 # News from the callers and from the lane of notification handlers.
 
 
@@ -66,7 +75,8 @@ class Begun(Struct, frozen=True, gc=False):
 
 
 class Called(Struct, frozen=True, gc=False):
-    """A caller waits for the answer to a request. ``params`` and ``meta`` are encoded objects."""
+    """A caller waits for the answer to a request. ``params`` and ``meta`` are encoded objects; ``session``:
+    it is to name the session that it belongs to."""
 
     caller: Caller
     method: str
@@ -74,6 +84,13 @@ class Called(Struct, frozen=True, gc=False):
     meta: bytes
     seconds: float
     progress: bool = False
+    session: bool = False
+
+
+class CalledTogether(Struct, frozen=True, gc=False):
+    """Several callers' requests that are to go out together."""
+
+    calls: tuple[Called, ...]
 
 
 class Awaited(Struct, frozen=True, gc=False):
@@ -95,6 +112,18 @@ class Notified(Struct, frozen=True, gc=False):
 
     method: str
     params: bytes | None
+
+
+class NewsWanted(Struct, frozen=True, gc=False):
+    """Somebody began or ceased to listen for news."""
+
+
+class Served(Struct, frozen=True, gc=False):
+    """A request of the server's was answered: the frame that says so."""
+
+    wire: int
+    id: int | str
+    frame: bytes
 
 
 class StopAsked(Struct, frozen=True, gc=False):
@@ -147,6 +176,14 @@ class SweepDue(Struct, frozen=True, gc=False):
     """Time to forget old tombstones."""
 
 
+class PulseDue(Struct, frozen=True, gc=False):
+    """Time to see whether an idle server still lives."""
+
+
+class ListenDue(Struct, frozen=True, gc=False):
+    """Time to open the stream of news again."""
+
+
 class PauseOver(Struct, frozen=True, gc=False):
     """The reader has waited long enough for the handlers."""
 
@@ -158,11 +195,15 @@ Event: TypeAlias = (
     | Closed
     | SendRefused
     | SendFailed
+    | ExchangeLost
     | Begun
     | Called
+    | CalledTogether
     | Awaited
     | CancelAsked
     | Notified
+    | NewsWanted
+    | Served
     | StopAsked
     | LaneFilled
     | LaneEased
@@ -174,6 +215,8 @@ Event: TypeAlias = (
     | UptimeReached
     | SweepDue
     | PauseOver
+    | PulseDue
+    | ListenDue
 )
 
 Timer: TypeAlias = (
@@ -185,4 +228,6 @@ Timer: TypeAlias = (
     | UptimeReached
     | SweepDue
     | PauseOver
+    | PulseDue
+    | ListenDue
 )

@@ -106,7 +106,7 @@ class Handshake:
         revision = revision or self._legacy[0]
         params = {
             "protocolVersion": revision.version,
-            "capabilities": self._identity.capabilities,
+            "capabilities": self._identity.capabilities(revision),
             "clientInfo": self._identity.client_info,
         }
         return self._ask(revision, "initialize", codec.encode(params), probing=False)

@@ -175,9 +175,7 @@ def result_frame(id_: Id, result: bytes = b"{}") -> bytes:
     return b'{"jsonrpc":"2.0","id":%s,"result":%s}' % (codec.encode(id_), result)
 
 
-def error_frame(id_: Id, code: int, message: str) -> bytes:
+def error_frame(id_: Id, code: int, message: str, data: codec.Json = None) -> bytes:
     """The frame that refuses a peer's request."""
-    return b'{"jsonrpc":"2.0","id":%s,"error":%s}' % (
-        codec.encode(id_),
-        codec.encode({"code": code, "message": message}),
-    )
+    error = {"code": code, "message": message} | ({} if data is None else {"data": data})
+    return b'{"jsonrpc":"2.0","id":%s,"error":%s}' % (codec.encode(id_), codec.encode(error))

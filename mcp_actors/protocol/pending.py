@@ -10,9 +10,10 @@ Caller: TypeAlias = Hashable
 
 
 class Flight:
-    """One request that was written, or waits to be. ``refused`` holds its frame while the wire is busy."""
+    """One request that was written, or waits to be. ``refused`` holds its frame while the wire is busy;
+    ``subject`` is what it is about, if its success lasts beyond it."""
 
-    __slots__ = ("attempts", "caller", "id", "method", "progress", "refused", "seconds")
+    __slots__ = ("attempts", "caller", "id", "method", "progress", "refused", "seconds", "subject")
 
     def __init__(self, id_: int, caller: Caller, method: str, seconds: float, progress: bool) -> None:
         self.id = id_
@@ -21,6 +22,7 @@ class Flight:
         self.seconds = seconds
         self.progress = progress
         self.refused: bytes | None = None
+        self.subject: str | None = None
         self.attempts = 1
 
 

@@ -33,5 +33,10 @@ class Policy(Struct, frozen=True, kw_only=True):
     #: How long the reader pauses for a full lane, once; with ``block`` until there is room.
     pause: float = 0.25
     block: bool = False
+    #: How often an idle server is asked for a sign of life, None for never; so many misses end the wire.
+    keep_alive: float | None = 30.0
+    keep_alive_misses: int = 3
+    #: Requests of the server's that may be open at once.
+    max_duties: int = 32
     #: How long a closing wire may take.
     drain: float = 8.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
@@ -11,7 +12,9 @@ from mcp_actors.protocol.actions import Action, Reply, Send, SetTimer
 from mcp_actors.protocol.connection import ConnectionMachine
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.envelope import Identity
+from mcp_actors.protocol.offer import Offer
 from mcp_actors.protocol.policy import Policy
+from mcp_actors.protocol.standing import Standing
 from mcp_actors.protocol.states import State
 from tests.protocol import toy_server as toy
 
@@ -23,10 +26,24 @@ IMPOSSIBLE = Ending(EndKind.IMPOSSIBLE, "no such command")
 class Driver:
     """Feeds a machine. ``actions`` are those of the last event."""
 
-    def __init__(self, *, ever_ready: bool = False, **choices: Any) -> None:
-        self.policy = Policy(identity=Identity({"name": "client"}, {}), **choices)
+    def __init__(
+        self,
+        *,
+        ever_ready: bool = False,
+        offer: Offer | None = None,
+        listens: Sequence[str] = (),
+        **choices: Any,
+    ) -> None:
+        self.listens = list(listens)
+        self.policy = Policy(identity=Identity({"name": "client"}, offer or Offer()), **choices)
+        self.standing = Standing(lambda: self.listens)
         self.machine = ConnectionMachine(
-            self.policy, ids=count(1), wires=count(1), random=lambda: 0.5, ever_ready=ever_ready
+            self.policy,
+            ids=count(1),
+            wires=count(1),
+            random=lambda: 0.5,
+            standing=self.standing,
+            ever_ready=ever_ready,
         )
         self.actions: list[Action] = []
 
@@ -39,9 +56,9 @@ class Driver:
             self.actions = self.machine.handle(event)
         return self.actions
 
-    def call(self, caller: str = "ann", method: str = "tools/call") -> int:
+    def call(self, caller: str = "ann", method: str = "tools/call", **params: Any) -> int:
         """A caller's request; its id."""
-        self.do(E.Called(caller, method, b"{}", b"{}", 9.0))
+        self.do(E.Called(caller, method, json.dumps(params).encode(), b"{}", 9.0))
         return int(self.sent()[-1]["id"])
 
     def hear(self, *frames: bytes) -> list[Action]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict, deque
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import count, cycle
 from typing import Any
 
@@ -15,70 +14,40 @@ from mcp_actors.protocol import jsonrpc
 from mcp_actors.protocol.backlog import Backlog
 from mcp_actors.protocol.connection import ConnectionMachine
 from mcp_actors.protocol.endings import Ending, EndKind
-from mcp_actors.protocol.outcomes import Completed
+from mcp_actors.protocol.insistence import INSISTED
 from mcp_actors.protocol.pending import Caller
 from mcp_actors.protocol.policy import Policy
+from mcp_actors.protocol.standing import Standing
 from mcp_actors.protocol.states import State
+from tests.protocol.machine_history import History
+from tests.protocol.machine_wire import CANCELLED, Duty, Speech, ToyWire
 
 GONE = Ending(EndKind.BROKEN, "the toy wire broke")
-
-
-@dataclass
-class Speech:
-    """One frame of the toy server, and what the machine owes the world for it."""
-
-    frame: bytes
-    news: tuple[int, ...] = ()
-    introduces: bool = False
-
-
-@dataclass
-class ToyWire:
-    """One wire as a transport sees it."""
-
-    number: int
-    opened: bool = False
-    broken: bool = False
-    told_to_close: bool = False
-    ended: bool = False
-    permits: int = 0
-    question: tuple[int, str] | None = None
-    scans: list[A.Scan] = field(default_factory=list)
-    line: deque[Speech] = field(default_factory=deque)
-
-    @property
-    def live(self) -> bool:
-        """It can deliver and be written."""
-        return self.opened and not (self.broken or self.told_to_close or self.ended)
+LOST = "the connection was lost"
 
 
 class Model:
     """Feeds events, performs actions, and keeps the history that the invariants judge."""
 
-    def __init__(self, policy: Policy, *, ever_ready: bool = False) -> None:
+    def __init__(self, policy: Policy, standing: Standing, *, ever_ready: bool = False) -> None:
         self.policy = policy
+        self.history = History(standing)
         spread = cycle((0.0, 0.5, 0.999)).__next__
         self.machine = ConnectionMachine(
-            policy, ids=count(1), wires=count(1), random=spread, ever_ready=ever_ready
+            policy, ids=count(1), wires=count(1), random=spread, standing=standing, ever_ready=ever_ready
         )
         self.state = State.STARTING
+        self.ever_ready = ever_ready
         self.wires: dict[int, ToyWire] = {}
         self.wire: ToyWire | None = None
+        self.agreed_on: ToyWire | None = None
         self.mood = "taking"
         self.timers: dict[E.Timer, float] = {}
         self.lane = Backlog(4, drop=not policy.block)
         self.lane_was_full = False
-        self.replies: dict[Caller, list[object]] = {}
-        self.owners: dict[int, Caller] = {}
-        self.offered: list[int] = []
-        self.refused: set[int] = set()
-        self.accepted: Counter[int] = Counter()
-        self.cancelled: Counter[int] = Counter()
-        self.dispatched: list[int] = []
-        self.promised: list[int] = []
-        self.agreed_on: ToyWire | None = None
+        self.heard = False
+        self.quiet = 0
         self.halts = 0
-        self.faults: defaultdict[str, list[object]] = defaultdict(list)
         self._queue: deque[E.Event] = deque()
         self._serials = count(1)
 
@@ -89,25 +58,33 @@ class Model:
         first: list[A.Action] | None = None
         self._queue.append(event)
         while self._queue:
-            actions = self.machine.handle(self._queue.popleft())
+            event = self._queue.popleft()
+            self._expect(event)
+            actions = self.machine.handle(event)
+            self._judge(event, actions)
             first = actions if first is None else first
             for action in actions:
                 self._perform(action)
         assert first is not None
         return first
 
-    def call(self, *, method: str = "tools/call", progress: bool = False) -> Caller:
+    def call(self, *, method: str = "tools/call", progress: bool = False, **params: Any) -> None:
         """A new caller asks for something."""
-        caller = f"caller {len(self.replies)}"
-        self.replies[caller] = []
-        params = json.dumps({"caller": caller}).encode()
-        self.feed(E.Called(caller, method, params, b"{}", 30.0, progress))
-        return caller
+        self.feed(self.called(method, progress=progress, **params))
+
+    def called(self, method: str, *, progress: bool = False, **params: Any) -> E.Called:
+        """What a new caller asks for."""
+        history = self.history
+        caller = f"caller {len(history.replies)}"
+        history.replies[caller] = []
+        history.wishes[caller] = (method, params)
+        meta = json.dumps({"caller": caller}).encode()
+        return E.Called(caller, method, json.dumps(params).encode(), meta, 30.0, progress)
 
     def wait(self) -> Caller:
         """A new caller waits until the connection is ready."""
-        caller = f"waiter {len(self.replies)}"
-        self.replies[caller] = []
+        caller = f"waiter {len(self.history.replies)}"
+        self.history.replies[caller] = []
         self.feed(E.Awaited(caller, 5.0))
         return caller
 
@@ -136,6 +113,9 @@ class Model:
         assert wire.permits > 0
         wire.permits -= 1
         wire.line.extend(speeches)
+        for speech in speeches:
+            wire.speak(speech.frame)
+        self.heard = True
         self.feed(E.FramesArrived(wire.number, tuple(speech.frame for speech in speeches)))
         self._hold_to_account(wire)
 
@@ -144,6 +124,13 @@ class Model:
         scan = wire.scans.pop(n % len(wire.scans))
         self.feed(E.Scanned(wire.number, scan.place, jsonrpc.scan(scan.frame)))
         self._hold_to_account(wire)
+
+    def serve(self, duty: Duty) -> None:
+        """The desk has an answer, whether or not anybody still wants it."""
+        if duty.state == "open" and self.wire is not None and self.wire.number == duty.wire:
+            duty.state = "answered"
+        frame = jsonrpc.result_frame(duty.id, json.dumps({"serial": duty.serial}).encode())
+        self.feed(E.Served(duty.wire, duty.id, frame))
 
     def handle_news(self, n: int) -> None:
         """The handlers work off part of their lane."""
@@ -164,20 +151,47 @@ class Model:
             # An answer may end the handshake and the wire; what came after it is then nobody's.
             if speech.introduces and not wire.live:
                 return
-            self.promised.extend(speech.news)
+            wire.understood(speech)
+            self.history.promised.extend(speech.news)
+
+    # What one event must lead to.
+
+    def _expect(self, event: E.Event) -> None:
+        if isinstance(event, E.PulseDue):
+            deaf = self.wire is None or not self.wire.permits
+            idle = not (deaf or self.heard or self.history.calls())
+            self.quiet = self.quiet + 1 if idle else 0
+            self.heard = False
+
+    def _judge(self, event: E.Event, actions: list[A.Action]) -> None:
+        note = self.history.note
+        if isinstance(event, E.PulseDue):
+            dead = self.machine.state is State.BACKOFF
+            note("a pulse misjudged", self.quiet, dead != (self.quiet > self.policy.keep_alive_misses))
+        ready = self.machine.state is State.READY is not self.state
+        said = [action for action in actions if isinstance(action, A.Missed) and action.reason == LOST]
+        note("a gap told wrongly", said, len(said) != (ready and self.ever_ready))
+        if ready:
+            assert self.wire is not None
+            assert self.machine.conversation.agreement is not None
+            stateless = self.machine.conversation.agreement.revision.stateless
+            forgotten = self.history.forgotten(self.wire, streams=stateless)
+            note("not asked for again", forgotten, bool(forgotten) and self.ever_ready)
+            self.ever_ready, self.heard, self.quiet = True, False, 0
 
     # Actions out.
 
     def _perform(self, action: A.Action) -> None:
-        if self.halts:
-            self._note("after the halt", action, not isinstance(action, A.Reply))
+        self.history.note("after the halt", action, self.halts > 0 and not isinstance(action, A.Reply))
         match action:
-            case A.Open() | A.CloseWire() | A.Permit() | A.Send() | A.Scan():
+            case A.Send(data, token):
+                self._send(data, token)
+            case A.SendTogether(frames):
+                self._send_together(frames)
+            case A.Open() | A.CloseWire() | A.Permit() | A.Scan() | A.Serve():
                 self._work_the_wire(action)
             case A.Reply(caller, outcome):
-                self._reply(caller, outcome)
-            case A.Progress(caller, _):
-                self._note("progress after the end", caller, bool(self.replies[caller]))
+                self.history.reply(self.wire, caller, outcome)
             case A.Dispatch(notifications):
                 self._dispatch(notifications)
             case A.SetTimer(event, seconds):
@@ -187,11 +201,11 @@ class Model:
             case _:
                 self._take_note(action)
 
-    def _work_the_wire(self, action: A.Open | A.CloseWire | A.Permit | A.Send | A.Scan) -> None:
+    def _work_the_wire(self, action: A.Open | A.CloseWire | A.Permit | A.Scan | A.Serve) -> None:
         match action:
             case A.Open(number):
                 leak = self.wire is not None and not self.wire.told_to_close
-                self._note("a wire forgotten", number, leak)
+                self.history.note("a wire forgotten", number, leak)
                 self.wire = self.wires[number] = ToyWire(number)
                 self.mood = "taking"
             case A.CloseWire(number):
@@ -199,81 +213,81 @@ class Model:
                 self.wire = None if self.state is not State.CLOSING else self.wire
             case A.Permit(n):
                 self._permit(n)
-            case A.Send(data, token):
-                self._send(data, token)
             case A.Scan(number, _, _):
                 self.wires[number].scans.append(action)
+            case A.Serve(request):
+                assert self.wire is not None
+                duty = Duty(self.wire.number, request.id, self.serial())
+                self.wire.duties.append(duty)
+                self.history.duties[duty.serial] = duty
 
     def _take_note(self, action: A.Action) -> None:
-        if isinstance(action, A.Transition):
-            self._note("a jump", action, action.before is not self.state)
-            self.state = action.after
-        elif isinstance(action, A.Agreed):
-            self.agreed_on = self.wire
-        elif isinstance(action, A.Halt):
-            self.halts += 1
+        match action:
+            case A.Transition(before, after):
+                self.history.note("a jump", action, before is not self.state)
+                self.state = after
+            case A.Agreed():
+                self.agreed_on = self.wire
+            case A.Missed(_, lost):
+                self.history.lose(lost)
+            case A.Unmatched(id_) if self.wire is not None:
+                self.wire.unmatched[id_] += 1
+            case A.Progress(caller, _):
+                self.history.note("progress after the end", caller, bool(self.history.replies[caller]))
+            case A.Halt():
+                self.halts += 1
 
     def _permit(self, n: int) -> None:
         wire = self.wire
-        if wire is None or not wire.opened or self.state in (State.BACKOFF, State.CLOSING) or n < 1:
-            self.faults["misplaced permit"].append((self.state, n))
-        else:
+        closed = wire is None or not wire.opened or self.state in (State.BACKOFF, State.CLOSING)
+        self.history.note("misplaced permit", (self.state, n), closed or n < 1)
+        if wire is not None:
             wire.permits += n
+
+    def _send_together(self, frames: tuple[tuple[int, bytes], ...]) -> None:
+        agreement = self.machine.conversation.agreement
+        understood = agreement is not None and agreement.revision.has_batching
+        self.history.note("a strange array", frames, len(frames) < 2 or not understood)
+        for token, data in frames:
+            self._send(data, token)
 
     def _send(self, data: bytes, token: int | None) -> None:
         wire = self.wire
         if wire is None or not wire.opened or wire.told_to_close:
-            self.faults["sent without a wire"].append(data)
+            self.history.note("sent without a wire", data, True)
             return
-        message = json.loads(data)
-        if "method" in message and "id" in message:
-            self._offer(wire, message)
-        elif message.get("method") == "notifications/cancelled":
-            self.cancelled[message["params"]["requestId"]] += 1
-        if token is not None and self.mood == "busy":
-            self.refused.add(token)
+        # Where there is no token, a frame that is not written is dropped without a word.
+        mood = "gone" if wire.broken else self.mood
+        if mood == "busy" and token is not None:
             self._queue.append(E.SendRefused(token, data))
-        elif token is not None and self.mood == "gone":
+        elif mood == "gone" and token is not None:
             wire.broken = True
             self._queue.append(E.SendFailed(token, GONE))
+        self._read(wire, json.loads(data), mood == "taking", again=mood == "busy" and token is not None)
 
-    def _offer(self, wire: ToyWire, message: dict[str, Any]) -> None:
-        id_, caller = message["id"], message["params"].get("caller")
-        if id_ in self.refused:
-            self.refused.discard(id_)
-        else:
-            self._note("an id twice", id_, bool(self.offered) and id_ <= self.offered[-1])
-            self.offered.append(id_)
-        if caller is None:
-            wire.question = (id_, message["method"])
-        else:
-            self.owners[id_] = caller
-        if self.mood == "taking":
-            self.accepted[id_] += 1
-
-    def _reply(self, caller: Caller, outcome: object) -> None:
-        self.replies[caller].append(outcome)
-        if isinstance(outcome, Completed):
-            owner = self.owners[json.loads(bytes(outcome.result))["for"]]
-            self._note("somebody else's answer", (owner, caller), owner != caller)
+    def _read(self, wire: ToyWire, message: dict[str, Any], written: bool, *, again: bool) -> None:
+        if "id" in message and "method" in message:
+            self.history.ask(wire, message, written=written)
+            self.history.refused |= {message["id"]} if again else set()
+        elif "id" in message and written:
+            self.history.answer(wire, message)
+        elif message.get("method") == CANCELLED and not again and not wire.broken:
+            self.history.take_back(wire, message["params"]["requestId"])
 
     def _dispatch(self, notifications: tuple[jsonrpc.Notification, ...]) -> None:
         for item in notifications:
             assert item.params is not None
-            self.dispatched.append(json.loads(bytes(item.params))["n"])
+            self.history.dispatched.append(json.loads(bytes(item.params))["n"])
         if self.lane.push(notifications):
             self.lane_was_full = True
             self._queue.append(E.LaneFilled())
 
-    def _note(self, fault: str, what: object, wrong: bool) -> None:
-        if wrong:
-            self.faults[fault].append(what)
-
     # What the invariants ask.
 
-    def unanswered(self) -> set[Caller]:
-        """The callers who have no outcome yet."""
-        return {caller for caller, outcomes in self.replies.items() if not outcomes}
+    @property
+    def insisting(self) -> bool:
+        """Frames of the machine's own wait for a busy wire."""
+        return E.RetryDue(INSISTED) in self.timers
 
     def held_back(self) -> bool:
         """Permits are withheld for a good reason."""
@@ -287,8 +301,8 @@ class Model:
 
     def snapshot(self) -> tuple[object, ...]:
         """Everything an old wire must not change."""
-        machine, flow = self.machine, self.machine.flow
-        flights = [(flight.id, flight.refused) for flight in machine.conversation.pending]
+        machine, flow, talk = self.machine, self.machine.flow, self.machine.conversation
+        flights = [(flight.id, flight.refused) for flight in talk.pending]
         moving = (flow.outstanding, flow.paused, flow.shedding, len(flow.arrivals))
-        graves = len(machine.conversation.tombstones)
-        return (machine.state, machine.wire, flights, list(machine.waiters), moving, graves, machine.cause)
+        kept = (len(talk.tombstones), len(talk.duties), talk.subscriptions.streams, list(talk.standing.uris))
+        return (machine.state, machine.wire, flights, list(machine.waiters), moving, kept, machine.cause)

@@ -5,59 +5,77 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import initialize, precondition, rule
 
 from mcp_actors.protocol import events as E
 from mcp_actors.protocol import jsonrpc
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.envelope import Identity
+from mcp_actors.protocol.offer import Offer
 from mcp_actors.protocol.policy import Policy
+from mcp_actors.protocol.standing import SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE, Standing
 from mcp_actors.protocol.states import State
 from tests.protocol import toy_server as toy
-from tests.protocol.machine_model import Model, Speech, ToyWire
+from tests.protocol.machine_model import Model
+from tests.protocol.machine_speech import DUTIES, NEWS, SPEECHES, STREAMS, URIS, Voice
+from tests.protocol.machine_stage import Stage
+from tests.protocol.machine_wire import Speech
 
-LARGE = "x" * 400
 REQUESTS = ("tools/call", "tools/list", "prompts/list", "resources/read")
-SPEECHES = (
-    "introduce", "answer", "answer", "large answer", "error", "unknown", "true", "text", "float", "two faces",
-    "no version", "garbage", "batch", "progress", "large progress", "cancelled", "list_changed", "updated",
-    "large news", "ping", "initialize", "strange request",
-)  # fmt: skip
-NEWS = ("updated", "list_changed", "large news")
+TOOLS = "notifications/tools/list_changed"
+EVERYTHING = Offer(roots=True, sampling=True, elicitation=("form",))
+VERSIONS = st.sampled_from((toy.MODERN, toy.MODERN, toy.MODERN, "2025-03-26", *toy.LEGACY))
+URI = st.sampled_from(URIS)
+DEMANDS = st.sampled_from(("duty", "duty", "retraction"))
+# Most often as it is.
+MOOD = st.sampled_from((None, None, None, "busy", "taking"))
+OFTEN = st.sampled_from((True, True, True, False))
 PICK = st.integers(0, 7)
 
 
-class World(RuleBasedStateMachine):
+class World(Stage):
     """Each rule is an event that is possible now."""
 
-    model: Model
-    version: str
+    pinned: bool
     settle: bool
 
     @initialize(
         start=st.sampled_from(("asleep", "begun", "opened", "ready", "ready", "ready")),
         choices=st.fixed_dictionaries(
-            {"window": st.integers(1, 3), "block": st.booleans(), "max_failed_starts": st.integers(1, 3)}
+            {
+                "window": st.integers(1, 3),
+                "block": st.booleans(),
+                "max_failed_starts": st.integers(1, 3),
+                "max_duties": st.integers(1, 3),
+                "keep_alive": st.sampled_from((30.0, 30.0, None)),
+            }
         ),
-        version=st.sampled_from((toy.MODERN, *toy.LEGACY)),
-        habits=st.tuples(st.booleans(), st.sampled_from((False, False, True)), st.booleans()),
+        version=VERSIONS,
+        n=PICK,
+        habits=st.tuples(st.booleans(), OFTEN, st.sampled_from((False, False, True)), st.booleans()),
     )
     def set_out(
-        self, start: str, choices: dict[str, Any], version: str, habits: tuple[bool, bool, bool]
+        self, start: str, choices: dict[str, Any], version: str, n: int, habits: tuple[bool, bool, bool, bool]
     ) -> None:
-        pinned, ever_ready, self.settle = habits
+        self.pinned, offers, ever_ready, self.settle = habits
         policy = Policy(
-            identity=Identity({"name": "client"}, {}),
-            protocol=version if pinned else "auto",
+            identity=Identity({"name": "client"}, EVERYTHING if offers else Offer()),
+            protocol=version if self.pinned else "auto",
             scan_above=300,
             max_scanning=2,
             max_held_bytes=1500,
+            keep_alive_misses=2,
             **choices,
         )
-        self.version = version
-        self.model = Model(policy, ever_ready=ever_ready)
+        self.listens: set[str] = set()
+        standing = Standing(lambda: self.listens)
+        if ever_ready:
+            # The actor before us died of a bug; what it had agreed still stands.
+            standing.uris, standing.level, standing.listed = {URIS[0]: None}, "info", {"tools/list"}
+        self.model = Model(policy, standing, ever_ready=ever_ready)
+        self.voice = Voice(self.model, version)
         if start == "ready":
-            self._walk_to_ready()
+            self._walk_to_ready(n)
         if start in ("begun", "opened"):
             self._feed(E.Begun())
         if start == "opened":
@@ -69,40 +87,73 @@ class World(RuleBasedStateMachine):
     def somebody_begins(self) -> None:
         parked = self._is(State.BACKOFF) and self.model.machine.attempts.parked
         self._feed(E.Begun())
-        self.model.faults["still parked"] += [True] if parked and self._is(State.BACKOFF) else []
+        self.model.history.note("still parked", True, parked and self._is(State.BACKOFF))
 
-    @rule(method=st.sampled_from(REQUESTS), progress=st.booleans())
-    def somebody_calls(self, method: str, progress: bool) -> None:
+    @rule(method=st.sampled_from(REQUESTS), progress=st.booleans(), served=st.booleans())
+    def somebody_calls(self, method: str, progress: bool, served: bool) -> None:
         self.model.call(method=method, progress=progress)
+        self._serve(1 if served else 0)
 
-    @rule(n=st.integers(1, 4))
-    def several_call(self, n: int) -> None:
-        for _ in range(n):
-            self.model.call(progress=True)
+    @rule(n=st.integers(1, 4), apart=st.booleans(), change=st.sampled_from((None, SUBSCRIBE, UNSUBSCRIBE)))
+    def several_call(self, n: int, apart: bool, change: str | None) -> None:
+        model = self.model
+        calls = [model.called("tools/call", progress=True) for _ in range(n)]
+        if change is not None:
+            calls.append(model.called(change, uri=URIS[n % 3]))
+        for event in calls if apart else [E.CalledTogether(tuple(calls))]:
+            model.feed(event)
+
+    @rule(
+        method=st.sampled_from((SUBSCRIBE, SUBSCRIBE, UNSUBSCRIBE)), uri=URI, served=st.booleans(), mood=MOOD
+    )
+    def somebody_subscribes(self, method: str, uri: str, served: bool, mood: str | None) -> None:
+        self.model.mood = mood or self.model.mood
+        self.model.call(method=method, uri=uri)
+        self._serve(1 if served else 0)
+
+    @rule(level=st.sampled_from(("info", "error")), served=st.booleans())
+    def somebody_sets_the_level(self, level: str, served: bool) -> None:
+        self.model.call(method=SET_LEVEL, level=level)
+        self._serve(1 if served else 0)
+
+    @rule(method=st.sampled_from((TOOLS, TOOLS, "notifications/message")), mood=MOOD)
+    def a_listener_comes_or_goes(self, method: str, mood: str | None) -> None:
+        self.listens ^= {method}
+        self.model.mood = mood or self.model.mood
+        self._feed(E.NewsWanted())
 
     @rule()
     def somebody_waits(self) -> None:
         self.model.wait()
 
-    @precondition(lambda self: self.model.replies)
+    @precondition(lambda self: self.model.history.replies)
     @rule(n=PICK, times=st.integers(1, 3))
     def somebody_cancels(self, n: int, times: int) -> None:
         model = self.model
-        caller = list(model.replies)[-1 - n % len(model.replies)]
+        caller = list(model.history.replies)[-1 - n % len(model.history.replies)]
         self._feed(E.CancelAsked(caller, "enough"))
         for _ in range(times - 1):
             before = model.snapshot()
             echo = self._feed(E.CancelAsked(caller, "enough"))
-            model.faults["cancelled twice"] += [echo] if echo or model.snapshot() != before else []
+            model.history.note("cancelled twice", echo, bool(echo) or model.snapshot() != before)
 
     @rule()
     def somebody_notifies(self) -> None:
         self._feed(E.Notified("notifications/roots/list_changed", None))
 
-    @rule(sure=st.integers(0, 12))
+    @precondition(lambda self: self.model.history.duties)
+    @rule(n=PICK, times=st.integers(1, 2), mood=MOOD)
+    def the_desk_answers(self, n: int, times: int, mood: str | None) -> None:
+        """Also for a wire that is gone, or a second time."""
+        duties = list(self.model.history.duties.values())
+        self.model.mood = mood or self.model.mood
+        for _ in range(times):
+            self.model.serve(duties[(n - 4) % len(duties)])
+
+    @rule(sure=st.integers(0, 60))
     def somebody_stops(self, sure: int) -> None:
         # Seldom, or most runs would end early.
-        if sure == 12:
+        if sure == 17:
             self._feed(E.StopAsked())
 
     # The wire.
@@ -117,8 +168,15 @@ class World(RuleBasedStateMachine):
     def the_wire_ends(self, kind: EndKind, unsent: bool, sure: int) -> None:
         assert self.model.wire is not None
         if sure == 0 or self.model.wire.broken:
-            lost = frozenset(self.model.offered[-2:]) if unsent else frozenset()
+            lost = frozenset(self.model.history.offered[-2:]) if unsent else frozenset()
             self.model.end(self.model.wire, Ending(kind, "it ended", unsent=lost))
+
+    @precondition(lambda self: self.model.wire is not None and self._is(State.READY))
+    @rule(n=PICK)
+    def the_wire_ends_and_another_is_there(self, n: int) -> None:
+        assert self.model.wire is not None
+        self.model.end(self.model.wire, Ending(EndKind.EOF, "it ended"))
+        self._walk_to_ready(n)
 
     @rule(mood=st.sampled_from(("taking", "taking", "busy", "gone")))
     def the_wire_becomes(self, mood: str) -> None:
@@ -130,7 +188,8 @@ class World(RuleBasedStateMachine):
         model = self.model
         old = [wire for wire in model.wires.values() if wire is not model.wire]
         wire, before = old[n % len(old)], model.snapshot()
-        message = jsonrpc.scan(toy.result(model.offered[-1] if model.offered else 1, {"for": 1}))
+        offered = model.history.offered
+        message = jsonrpc.scan(toy.result(offered[-1] if offered else 1, {"for": 1}))
         talk: dict[str, E.Event] = {
             "opens": E.Opened(wire.number),
             "speaks": E.FramesArrived(wire.number, (toy.news("notifications/message", n=0),)),
@@ -138,25 +197,25 @@ class World(RuleBasedStateMachine):
             "ends": E.Closed(wire.number, Ending(EndKind.EXIT, "at last")),
         }
         echo = self._feed(talk[what])
-        model.faults["an old wire"] += [echo] if echo or model.snapshot() != before else []
+        model.history.note("an old wire", echo, bool(echo) or model.snapshot() != before)
 
     # The server.
 
     @precondition(lambda self: self._readable() is not None)
     @rule(script=st.lists(st.tuples(st.sampled_from(SPEECHES), PICK), min_size=1, max_size=4))
     def the_server_speaks(self, script: list[tuple[str, int]]) -> None:
-        self.model.deliver([self._speech(what, n) for what, n in script])
+        self.model.deliver([self.voice.speech(what, n) for what, n in script])
 
     @precondition(lambda self: self._readable() is not None)
     @rule(script=st.lists(st.sampled_from(NEWS), min_size=2, max_size=9))
     def the_server_floods(self, script: list[str]) -> None:
-        self.model.deliver([self._speech(what, n) for n, what in enumerate(script)])
+        self.model.deliver([self.voice.speech(what, n) for n, what in enumerate(script)])
 
     @precondition(lambda self: self._question() is not None)
     @rule(n=PICK, before=st.booleans(), after=st.booleans())
     def the_server_introduces_itself(self, n: int, before: bool, after: bool) -> None:
         words = [("list_changed", 0)] * before + [("introduce", n)] + [("updated", 0)] * after
-        self.model.deliver([self._speech(what, k) for what, k in words])
+        self.model.deliver([self.voice.speech(what, k) for what, k in words])
 
     @precondition(lambda self: self._question() is not None)
     @rule()
@@ -168,6 +227,34 @@ class World(RuleBasedStateMachine):
     @rule()
     def the_server_behaves(self) -> None:
         self._walk_to_ready()
+
+    @precondition(lambda self: not self.pinned)
+    @rule(version=VERSIONS)
+    def the_server_is_replaced(self, version: str) -> None:
+        self.voice.version = version
+
+    @rule(n=st.integers(1, 5))
+    def the_server_does_as_it_is_asked(self, n: int) -> None:
+        self._serve(n)
+
+    @precondition(lambda self: self._streams())
+    @rule(script=st.lists(st.tuples(st.sampled_from(STREAMS), st.integers(0, 3)), min_size=1, max_size=3))
+    def the_server_minds_its_streams(self, script: list[tuple[str, int]]) -> None:
+        self.model.deliver([self.voice.speech(what, n) for what, n in script])
+
+    @precondition(lambda self: self._readable() is not None and self._is(State.READY))
+    @rule(
+        script=st.lists(st.tuples(DEMANDS, PICK), min_size=1, max_size=4),
+        twice=st.booleans(),
+        answers=st.integers(0, 2),
+    )
+    def the_server_asks(self, script: list[tuple[str, int]], twice: bool, answers: int) -> None:
+        self.model.deliver([self.voice.speech(what, n) for what, n in script])
+        duty = self._open_duty()
+        if twice and duty is not None and self._readable():
+            self.model.deliver([Speech(toy.frame(id=duty.id, method=DUTIES[0]), introduces=True)])
+        for duty in list(self.model.history.duties.values())[-1 : -1 - answers : -1]:
+            self.model.serve(duty)
 
     # The rest of the world.
 
@@ -184,132 +271,14 @@ class World(RuleBasedStateMachine):
         timers = sorted(self.model.timers, key=repr)
         self.model.expire(timers[n % len(timers)])
 
-    @precondition(lambda self: E.ProbeExpired() in self.model.timers)
-    @rule()
-    def the_probe_stays_unanswered(self) -> None:
-        self.model.expire(E.ProbeExpired())
-
-    @precondition(lambda self: E.PauseOver() in self.model.timers)
-    @rule()
-    def the_pause_does_not_help(self) -> None:
-        self.model.expire(E.PauseOver())
+    @precondition(lambda self: self._due())
+    @rule(n=PICK, times=st.integers(1, 4))
+    def it_is_time(self, n: int, times: int) -> None:
+        due = self._due()
+        for _ in range(times):
+            if due[n % len(due)] in self.model.timers:
+                self.model.expire(due[n % len(due)])
 
     @rule(n=st.integers(1, 4))
     def the_handlers_run(self, n: int) -> None:
         self.model.handle_news(n)
-
-    # Questions about the present.
-
-    def _feed(self, event: E.Event) -> list[object]:
-        return list(self.model.feed(event))
-
-    def _is(self, state: State) -> bool:
-        return self.model.machine.state is state
-
-    def _opening(self) -> ToyWire | None:
-        wire = self.model.wire
-        return wire if wire and not (wire.opened or wire.told_to_close) else None
-
-    def _readable(self) -> ToyWire | None:
-        wire = self.model.wire
-        return wire if wire and wire.live and wire.permits else None
-
-    def _greeted(self) -> ToyWire | None:
-        wire = self.model.wire
-        return wire if wire and wire.live and self._is(State.INITIALIZING) else None
-
-    def _question(self) -> tuple[int, str] | None:
-        wire = self._readable()
-        return wire.question if wire and self._is(State.INITIALIZING) else None
-
-    def _scanning(self) -> ToyWire | None:
-        wire = self.model.wire
-        return wire if wire and wire.live and wire.scans else None
-
-    def _taken(self) -> bool:
-        return self._readable() is not None
-
-    def _waits_for_time(self) -> bool:
-        model = self.model
-        if self._is(State.READY) or (self._is(State.BACKOFF) and model.machine.attempts.parked):
-            return False
-        if self._is(State.CLOSING):
-            return not model.halts
-        return self._is(State.BACKOFF) or model.wire is not None
-
-    # Deeds made of several steps.
-
-    def _walk_to_ready(self) -> None:
-        for _ in range(20):
-            if self._is(State.READY) or self._is(State.CLOSING):
-                return
-            self._one_step_on()
-
-    def _one_step_on(self) -> None:
-        model, wire = self.model, self.model.wire
-        model.mood = "taking"
-        if self._question():
-            model.deliver([self._speech("introduce", 0)])
-        elif self._opening():
-            model.open()
-        elif wire and wire.broken:
-            model.end(wire, Ending(EndKind.BROKEN, "it broke"))
-        elif self._scanning():
-            self.a_scan_ends(0)
-        elif model.lane_was_full:
-            model.handle_news(10)
-        elif E.StateExpired() in model.timers:
-            model.expire(E.StateExpired())
-        else:
-            model.feed(E.Begun())
-
-    def _speech(self, what: str, n: int) -> Speech:
-        model = self.model
-        if what == "introduce":
-            return self._introduction(n)
-        if what in ("list_changed", "updated", "large news", "cancelled"):
-            return self._news(what, n)
-        id_ = self._some_id(n)
-        about = {"progressToken": id_, "n": model.serial()}
-        frames = {
-            "answer": toy.result(id_, {"for": id_}),
-            "large answer": toy.result(id_, {"for": id_, "pad": LARGE}),
-            "error": toy.error(id_, -32601),
-            "unknown": toy.result(10_000 + n, {}),
-            "true": toy.result(True, {}),
-            "text": toy.result(str(id_), {}),
-            "float": toy.result(float(id_), {}),
-            "two faces": toy.frame(id=id_, result={}, error={}),
-            "no version": b'{"id":%d,"result":{}}' % id_,
-            "garbage": b'\xff\x00{"jsonrpc":',
-            "batch": b"[%s,%s]" % (toy.result(id_, {"for": id_}), toy.error(None, -32700)),
-            "progress": toy.news("notifications/progress", **about),
-            "large progress": toy.news("notifications/progress", pad=LARGE, **about),
-            "ping": toy.frame(id=id_, method="ping"),
-            "initialize": toy.frame(id=id_, method="initialize", params={}),
-            "strange request": toy.frame(id="q", method="no/such"),
-        }
-        # An answer with the id of an open question may end the handshake, whatever it was meant to be.
-        return Speech(frames[what], introduces=True)
-
-    def _news(self, what: str, n: int) -> Speech:
-        serial = self.model.serial()
-        frames = {
-            "list_changed": toy.news("notifications/tools/list_changed", n=serial),
-            "updated": toy.news("notifications/resources/updated", uri=f"toy:{n}", n=serial),
-            "large news": toy.news("notifications/message", data=LARGE, n=serial),
-            "cancelled": toy.news("notifications/cancelled", requestId=self._some_id(n), n=serial),
-        }
-        return Speech(frames[what], news=(serial,))
-
-    def _introduction(self, n: int) -> Speech:
-        # Also when it was answered before: an introduction may come twice, or late.
-        wire = self.model.wire
-        assert wire is not None
-        assert wire.question is not None
-        answers = toy.introductions(*wire.question, self.version)
-        return Speech(answers[n % len(answers)], introduces=True)
-
-    def _some_id(self, n: int) -> int:
-        offered = self.model.offered
-        return offered[-1 - n % len(offered)] if offered else 1

@@ -14,6 +14,7 @@ from mcp_actors.protocol.envelope import Identity
 from mcp_actors.protocol.events import Called
 from mcp_actors.protocol.policy import Policy
 from mcp_actors.protocol.revisions import by_version
+from mcp_actors.protocol.standing import Standing
 from tests.protocol import toy_server as toy
 
 
@@ -22,8 +23,8 @@ class Talk:
 
     def __init__(self, version: str = toy.LEGACY[0]) -> None:
         self.out: list[Action] = []
-        policy = Policy(identity=Identity({}, {}))
-        self.conversation = Conversation(policy, count(1), lambda: 0.5, self.out)
+        policy = Policy(identity=Identity({}))
+        self.conversation = Conversation(policy, count(1), lambda: 0.5, self.out, Standing())
         revision = by_version(version)
         assert revision is not None
         self.conversation.agree(Agreement(revision, {}, {}))
@@ -34,7 +35,8 @@ class Talk:
 
     def hear(self, *frames: bytes) -> list[Action]:
         for frame in frames:
-            self.conversation.receive(jsonrpc.scan(frame))
+            for message in self.conversation.unpack(jsonrpc.scan(frame)):
+                self.conversation.receive(message)
         self.conversation.flush()
         return self.taken()
 

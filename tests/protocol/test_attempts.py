@@ -15,7 +15,7 @@ IMPOSSIBLE = Ending(EndKind.IMPOSSIBLE, "no such command")
 
 
 def attempts(*, ever_ready: bool = False) -> Attempts:
-    return Attempts(Policy(identity=Identity({}, {})), lambda: 0.5, ever_ready=ever_ready)
+    return Attempts(Policy(identity=Identity({})), lambda: 0.5, ever_ready=ever_ready)
 
 
 @pytest.mark.requirement("connection:park")

@@ -36,6 +36,7 @@ from tests.protocol.driver import EOF, IMPOSSIBLE, REFUSED, Driver
 
 ANSWER = jsonrpc.Answer(99, Raw(b"{}"))
 LARGE = "x" * 200_000
+TOGETHER = E.Called("ann", "ping", b"{}", b"{}", 9.0)
 
 #: An event of each kind, and the cell that each state has for it, in the order of the states.
 CELLS: tuple[tuple[E.Event, str], ...] = (
@@ -44,12 +45,16 @@ CELLS: tuple[tuple[E.Event, str], ...] = (
     (E.FramesArrived(1, ()), "ignore deliver deliver ignore ignore"),
     (E.Scanned(9, 0, ANSWER), "ignore scanned scanned ignore ignore"),
     (E.Closed(1, EOF), "lose lose lose ignore finish"),
-    (E.SendRefused(99, b"{}"), "ignore ignore refused ignore ignore"),
+    (E.SendRefused(99, b"{}"), "ignore refused refused ignore ignore"),
     (E.SendFailed(99, EOF), "ignore ignore failed ignore ignore"),
+    (E.ExchangeLost(1, 99, EOF, "unknown"), "ignore lose_one lose_one ignore ignore"),
     (E.Called("ann", "ping", b"{}", b"{}", 9.0), "refuse refuse call refuse dismiss"),
+    (E.CalledTogether((TOGETHER,)), "refuse_all refuse_all call_together refuse_all dismiss_all"),
     (E.Awaited("ann", 9.0), "wait wait welcome wait dismiss"),
     (E.CancelAsked("ann", "enough"), "cancel cancel cancel cancel ignore"),
     (E.Notified("notifications/x", None), "ignore ignore notify ignore ignore"),
+    (E.NewsWanted(), "ignore ignore listen ignore ignore"),
+    (E.Served(1, 99, b"{}"), "ignore serve serve ignore ignore"),
     (E.StopAsked(), "close close close close ignore"),
     (E.LaneFilled(), "ignore pause pause ignore ignore"),
     (E.LaneEased(), "ease ease ease ease ignore"),
@@ -57,9 +62,11 @@ CELLS: tuple[tuple[E.Event, str], ...] = (
     (E.StateExpired(), "time_out time_out ignore open halt"),
     (E.ProbeExpired(), "ignore fall_back ignore ignore ignore"),
     (E.RequestExpired(99), "ignore ignore expire ignore ignore"),
-    (E.RetryDue(99), "ignore ignore retry ignore ignore"),
+    (E.RetryDue(99), "ignore retry retry ignore ignore"),
     (E.WaitExpired("ann", 9.0), "stop_waiting stop_waiting stop_waiting stop_waiting ignore"),
     (E.UptimeReached(), "ignore ignore prosper ignore ignore"),
+    (E.PulseDue(), "ignore ignore feel_pulse ignore ignore"),
+    (E.ListenDue(), "ignore ignore listen ignore ignore"),
     (E.SweepDue(), "sweep sweep sweep sweep ignore"),
 )
 #: Where a cell leads when it leads away, starting from the shortest way into each state.
@@ -182,7 +189,7 @@ def test_backing_off_takes_longer_each_time_until_the_connection_has_stayed_up()
     assert delays == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
     driver.open()
     driver.introduce()
-    assert driver.timers() == {E.UptimeReached(): 30.0}
+    assert driver.timers() == {E.UptimeReached(): 30.0, E.PulseDue(): 30.0}
     driver.do(E.UptimeReached())
     driver.lose()
     assert driver.timers() == {E.StateExpired(): 1.0}

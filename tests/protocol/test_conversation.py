@@ -75,7 +75,7 @@ def test_a_listing_is_remembered_for_the_next_wire() -> None:
     talk = Talk()
     for method in ("tools/list", "tools/call", "prompts/list"):
         talk.conversation.call(Called(method, method, b"{}", b"{}", 9.0))
-    assert talk.conversation.listed == {"tools/list", "prompts/list"}
+    assert talk.conversation.standing.listed == {"tools/list", "prompts/list"}
 
 
 def test_a_notification_is_a_courtesy_without_a_token() -> None:

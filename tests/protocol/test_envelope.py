@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from mcp_actors.protocol import codec
 from mcp_actors.protocol.envelope import META_PREFIX, Envelopes, Identity
+from mcp_actors.protocol.offer import Offer
 from mcp_actors.protocol.revisions import ALL, NEWEST, NEWEST_HANDSHAKE, Revision
 
-IDENTITY = Identity({"name": "client", "version": "1"}, {"roots": {}})
+IDENTITY = Identity({"name": "client", "version": "1"}, Offer(roots=True))
 OBJECTS = st.dictionaries(
     st.text(min_size=1, max_size=8).filter(lambda name: name not in ("_meta", "progressToken")),
     st.recursive(st.none() | st.integers() | st.text(max_size=8), lambda inner: st.lists(inner, max_size=2)),
@@ -26,7 +27,7 @@ def described(revision: Revision) -> dict[str, Any]:
         return {}
     return {
         META_PREFIX + "protocolVersion": revision.version,
-        META_PREFIX + "clientCapabilities": IDENTITY.capabilities,
+        META_PREFIX + "clientCapabilities": IDENTITY.capabilities(revision),
         META_PREFIX + "clientInfo": IDENTITY.client_info,
     }
 
@@ -75,3 +76,20 @@ def test_a_cancellation_names_the_request_and_the_reason() -> None:
     message = json.loads(Envelopes(NEWEST, IDENTITY).cancellation(4, 'say "why"\n'))
     assert message["method"] == "notifications/cancelled"
     assert message["params"] == {"requestId": 4, "reason": 'say "why"\n'}
+
+
+@pytest.mark.requirement("request:modes")
+@pytest.mark.parametrize("meta", [{}, {"a": 1}])
+def test_the_session_is_named_beside_what_else_is_said(meta: dict[str, Any]) -> None:
+    envelopes = Envelopes(NEWEST, IDENTITY, session=7)
+    assert json.loads(envelopes.with_session(codec.encode(meta))) == meta | {"session_id": 7}
+
+
+@pytest.mark.requirement("feature:logging")
+def test_a_level_is_said_where_each_request_has_to_and_the_callers_own_wins() -> None:
+    key = META_PREFIX + "logLevel"
+    modern, older = Envelopes(NEWEST, IDENTITY), Envelopes(NEWEST_HANDSHAKE, IDENTITY)
+    assert json.loads(modern.with_level(b'{"a":1}', "info")) == {"a": 1, key: "info"}
+    assert older.with_level(b"{}", "info") == b"{}"
+    own = codec.encode({key: "debug"})
+    assert modern.with_level(own, "info") == own

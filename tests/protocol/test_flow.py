@@ -11,7 +11,7 @@ from mcp_actors.protocol.flow import Flow
 from mcp_actors.protocol.jsonrpc import Malformed
 from mcp_actors.protocol.policy import Policy
 
-IDENTITY = Identity({}, {})
+IDENTITY = Identity({})
 
 
 def flow(*, window: int = 1) -> Flow:

@@ -14,12 +14,13 @@ from msgspec import Raw
 from mcp_actors.protocol import jsonrpc
 from mcp_actors.protocol.envelope import META_PREFIX, Identity
 from mcp_actors.protocol.handshake import Ask, Failed, Handshake, Settled, Step, candidates
+from mcp_actors.protocol.offer import Offer
 from mcp_actors.protocol.outcomes import BadAnswer, NoCommonVersion, Rejected
 from mcp_actors.protocol.revisions import ALL, by_version
 from tests.protocol import toy_server as toy
 
 pytestmark = pytest.mark.requirement("negotiation:era")
-IDENTITY = Identity({"name": "client"}, {"roots": {}})
+IDENTITY = Identity({"name": "client"}, Offer(roots=True))
 OURS = (toy.MODERN, *toy.LEGACY)
 
 
@@ -76,7 +77,7 @@ def test_without_a_probe_initialize_offers_the_newest_handshake_revision() -> No
     assert asked(step)["method"] == "initialize"
     assert asked(step)["params"] == {
         "protocolVersion": toy.LEGACY[0],
-        "capabilities": {"roots": {}},
+        "capabilities": {"roots": {"listChanged": True}},
         "clientInfo": {"name": "client"},
     }
     assert isinstance(step, Ask)

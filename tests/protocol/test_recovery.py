@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from mcp_actors.protocol.recovery import LISTINGS, Page, Relisting
+from mcp_actors.protocol.recovery import LISTINGS, Question, Relisting
 
 pytestmark = pytest.mark.requirement("connection:recover")
 EVERYTHING: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
@@ -32,28 +32,28 @@ def test_each_listing_is_asked_once_from_its_first_page() -> None:
         assert page_now.method == relisting.method
         asked.append(page_now)
         page_now = relisting.next_page(page())
-    assert asked == [Page(method, b"{}") for method in sorted(LISTINGS)]
+    assert asked == [Question(method, b"{}") for method in sorted(LISTINGS)]
 
 
 def test_a_listing_the_server_no_longer_offers_is_not_asked() -> None:
     relisting = Relisting({"tools/list", "prompts/list"}, {"prompts": {}})
-    assert relisting.next_page() == Page("prompts/list", b"{}")
+    assert relisting.next_page() == Question("prompts/list", b"{}")
     assert relisting.next_page(page()) is None
 
 
 def test_cursors_are_followed_and_the_next_listing_starts_without_one() -> None:
     relisting = Relisting({"tools/list", "prompts/list"}, EVERYTHING)
-    assert relisting.next_page() == Page("prompts/list", b"{}")
-    assert relisting.next_page(page("")) == Page("prompts/list", b'{"cursor":""}')
-    assert relisting.next_page(page("b")) == Page("prompts/list", b'{"cursor":"b"}')
-    assert relisting.next_page(page()) == Page("tools/list", b"{}")
-    assert relisting.next_page(page("b")) == Page("tools/list", b'{"cursor":"b"}')
+    assert relisting.next_page() == Question("prompts/list", b"{}")
+    assert relisting.next_page(page("")) == Question("prompts/list", b'{"cursor":""}')
+    assert relisting.next_page(page("b")) == Question("prompts/list", b'{"cursor":"b"}')
+    assert relisting.next_page(page()) == Question("tools/list", b"{}")
+    assert relisting.next_page(page("b")) == Question("tools/list", b'{"cursor":"b"}')
 
 
 def test_a_refused_listing_is_skipped() -> None:
     relisting = Relisting({"tools/list", "prompts/list"}, EVERYTHING)
     relisting.next_page()
-    assert relisting.next_listing() == Page("tools/list", b"{}")
+    assert relisting.next_listing() == Question("tools/list", b"{}")
     assert relisting.next_listing() is None
 
 

@@ -147,7 +147,9 @@ def test_other_things_are_shown_by_title_then_name() -> None:
     ],
 )
 def test_a_tools_mode_is_what_the_server_says_or_stateful(extra: dict[str, Any], mode: str) -> None:
-    assert types.Tool.from_wire({"name": "a", "inputSchema": {}} | extra).mode == mode
+    tool = types.Tool.from_wire({"name": "a", "inputSchema": {}} | extra)
+    assert tool.mode == mode
+    assert tool.declares_mode is (extra not in ({}, {"mode": 7}))
 
 
 def test_annotations_have_the_protocols_defaults() -> None:

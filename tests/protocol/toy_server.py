@@ -9,7 +9,12 @@ from mcp_actors.protocol.envelope import META_PREFIX
 
 MODERN = "2026-07-28"
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
+CAPABILITIES: dict[str, Any] = {
+    "tools": {"listChanged": True},
+    "resources": {"subscribe": True, "listChanged": False},
+    "prompts": {},
+    "logging": {},
+}
 
 
 def frame(**members: Any) -> bytes:
@@ -30,6 +35,16 @@ def error(id_: Any, code: int, data: Any = None, message: str = "no") -> bytes:
 def news(method: str, **params: Any) -> bytes:
     """A notification."""
     return frame(method=method, params=params)
+
+
+def acknowledged(id_: Any, *uris: str, **kinds: bool) -> bytes:
+    """The first words of a stream of news: what the server grants."""
+    granted: dict[str, Any] = {**kinds, "resourceSubscriptions": list(uris)}
+    return news(
+        "notifications/subscriptions/acknowledged",
+        _meta={META_PREFIX + "subscriptionId": id_},
+        notifications=granted,
+    )
 
 
 def discovered(id_: Any, *versions: str) -> bytes:

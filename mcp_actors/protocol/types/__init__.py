@@ -38,6 +38,7 @@ from mcp_actors.protocol.types.elicitation import (
     ElicitUrlParams,
     elicit_params,
 )
+from mcp_actors.protocol.types.form_fields import FormField
 from mcp_actors.protocol.types.icon import Icon
 from mcp_actors.protocol.types.implementation import Implementation
 from mcp_actors.protocol.types.input_required import InputRequest, InputRequiredResult, RetriedParams
@@ -127,6 +128,7 @@ __all__ = [
     "EmbeddedResource",
     "ErrorObject",
     "ExtensionTask",
+    "FormField",
     "GetPromptParams",
     "GetPromptResult",
     "Icon",

@@ -9,7 +9,7 @@ import msgspec
 
 from mcp_actors.protocol.codec import Json, JsonObject
 from mcp_actors.protocol.types.icon import Icon
-from mcp_actors.protocol.types.resource_contents import ResourceContents
+from mcp_actors.protocol.types.resource_contents import Bytes, ResourceContents, bytes_of
 from mcp_actors.protocol.types.value import MetaValue, Value
 
 
@@ -51,9 +51,14 @@ class ImageContent(MetaValue, Content, tag_field="type", tag="image"):
     annotations: Annotations | None = None
 
     @property
-    def binary(self) -> bytes:
+    def binary(self) -> Bytes:
         """The bytes themselves. Raises ``ValueError`` if the peer sent no base64."""
         return a2b_base64(self.data)
+
+    @property
+    def bytes(self) -> Bytes:
+        """The bytes themselves. Raises `InvalidResponse` if the peer sent no base64."""
+        return bytes_of(self.data, "the image block")
 
 
 class AudioContent(MetaValue, Content, tag_field="type", tag="audio"):
@@ -65,9 +70,14 @@ class AudioContent(MetaValue, Content, tag_field="type", tag="audio"):
     annotations: Annotations | None = None
 
     @property
-    def binary(self) -> bytes:
+    def binary(self) -> Bytes:
         """The bytes themselves. Raises ``ValueError`` if the peer sent no base64."""
         return a2b_base64(self.data)
+
+    @property
+    def bytes(self) -> Bytes:
+        """The bytes themselves. Raises `InvalidResponse` if the peer sent no base64."""
+        return bytes_of(self.data, "the audio block")
 
 
 class ResourceLink(MetaValue, Content, tag_field="type", tag="resource_link"):
@@ -92,6 +102,21 @@ class EmbeddedResource(MetaValue, Content, tag_field="type", tag="resource"):
     type: ClassVar[Literal["resource"]] = "resource"
     resource: ResourceContents
     annotations: Annotations | None = None
+
+    @property
+    def uri(self) -> str:
+        """Which resource it is."""
+        return self.resource.uri
+
+    @property
+    def mime_type(self) -> str | None:
+        """What kind of data it is, if the server says so."""
+        return self.resource.mime_type
+
+    @property
+    def bytes(self) -> Bytes:
+        """The contents; text as UTF-8. Raises `InvalidResponse` if the peer sent no base64."""
+        return self.resource.bytes
 
 
 class ToolUseContent(MetaValue, Content, tag_field="type", tag="tool_use"):

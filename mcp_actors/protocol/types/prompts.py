@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from mcp_actors.protocol.types.content import ContentBlock
+from mcp_actors.protocol.types.content import ContentBlock, joined_text
 from mcp_actors.protocol.types.icon import Icon
 from mcp_actors.protocol.types.input_required import RetriedParams
 from mcp_actors.protocol.types.results import ListResult, Result
@@ -68,3 +68,8 @@ class GetPromptResult(Result):
 
     messages: list[PromptMessage]
     description: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The text of all messages, one below the other."""
+        return joined_text([message.content for message in self.messages])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcp_actors.protocol.types.content import Annotations
 from mcp_actors.protocol.types.icon import Icon
 from mcp_actors.protocol.types.input_required import RetriedParams
-from mcp_actors.protocol.types.resource_contents import ResourceContents, TextResourceContents
+from mcp_actors.protocol.types.resource_contents import Bytes, ResourceContents, TextResourceContents
 from mcp_actors.protocol.types.results import CacheableResult, ListResult
 from mcp_actors.protocol.types.value import MetaValue
 
@@ -78,6 +78,18 @@ class ReadResourceResult(CacheableResult):
     def text(self) -> str:
         """The parts that are text, one below the other."""
         return "\n".join(part.text for part in self.contents if isinstance(part, TextResourceContents))
+
+    @property
+    def bytes(self) -> Bytes:
+        """The bytes of a resource with one part; text as UTF-8.
+
+        Raises:
+            ValueError: there are several parts, or none: look at ``contents``.
+            InvalidResponse: the server sent no base64.
+        """
+        if len(self.contents) != 1:
+            raise ValueError(f"this resource has {len(self.contents)} parts: read contents[i].bytes")
+        return self.contents[0].bytes
 
 
 class ResourceParams(MetaValue):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
+
+from mcp_actors.protocol.codec import JsonObject
 from mcp_actors.protocol.types.value import MetaValue
 
 
@@ -15,6 +18,11 @@ class Result(MetaValue):
     def complete(self) -> bool:
         """Whether this is the answer itself, not a question back or a task."""
         return self.result_type == "complete"
+
+    def to_json(self) -> JsonObject:
+        """The result as plain JSON, exactly as it was received. A copy of ``raw``, for the caller to keep."""
+        copy: JsonObject = msgspec.to_builtins(self.raw)
+        return copy
 
 
 class CacheableResult(Result):

@@ -22,8 +22,10 @@ else:
 
 
 def _read_blocks(value: Json) -> Json:
-    if isinstance(value, list):
-        return [_read_blocks(item) for item in value]
+    return list(map(_read_block, value)) if isinstance(value, list) else _read_block(value)
+
+
+def _read_block(value: Json) -> Json:
     return value if isinstance(value, Content) else Content.from_wire(value)
 
 

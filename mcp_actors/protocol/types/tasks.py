@@ -24,7 +24,7 @@ class RelatedTask(Value):
     task_id: str
 
 
-class Task(MetaValue):
+class Task(Result):
     """A task's state: the answer to ``tasks/get`` and ``tasks/cancel``, and a notification (2025-11-25)."""
 
     task_id: str

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Any, NoReturn
 
 import msgspec
 
 from mcp_actors.protocol.codec import Json, JsonObject
-from mcp_actors.protocol.types.content import ContentBlock, joined_text
+from mcp_actors.protocol.types.content import (
+    AudioContent,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    joined_text,
+)
 from mcp_actors.protocol.types.icon import Icon
 from mcp_actors.protocol.types.input_required import RetriedParams
+from mcp_actors.protocol.types.resource_contents import ResourceContents
 from mcp_actors.protocol.types.results import ListResult, Result
 from mcp_actors.protocol.types.tasks import TaskMetadata
 from mcp_actors.protocol.types.value import MetaValue, Value
@@ -51,8 +61,16 @@ class Tool(MetaValue):
     @property
     def mode(self) -> str:
         """``stateless`` if the server says so in ``mode`` or ``_meta``, otherwise ``stateful``."""
-        said = self.raw.get("mode", (self.meta or {}).get("mode"))
-        return "stateless" if said == "stateless" else "stateful"
+        return "stateless" if self._said_mode == "stateless" else "stateful"
+
+    @property
+    def declares_mode(self) -> bool:
+        """Whether the server says anything about the tool's mode."""
+        return self._said_mode in ("stateless", "stateful")
+
+    @property
+    def _said_mode(self) -> Json:
+        return self.raw.get("mode", (self.meta or {}).get("mode"))
 
 
 class ListToolsResult(ListResult):
@@ -95,3 +113,45 @@ class CallToolResult(Result):
     def text(self) -> str:
         """The text blocks, one below the other."""
         return joined_text(self.content)
+
+    @property
+    def data(self) -> Json:
+        """The answer as a value: the structured content if there is one, otherwise the text, read as JSON if
+        it is JSON. None if there is neither."""
+        if self.has_structured_content:
+            return self.structured_content
+        if not any(isinstance(block, TextContent) for block in self.content):
+            return None
+        return _json_or_text(self.text)
+
+    @property
+    def images(self) -> list[ImageContent]:
+        """The images among the blocks."""
+        return [block for block in self.content if isinstance(block, ImageContent)]
+
+    @property
+    def audio(self) -> list[AudioContent]:
+        """The sounds among the blocks."""
+        return [block for block in self.content if isinstance(block, AudioContent)]
+
+    @property
+    def resources(self) -> list[ResourceContents]:
+        """The contents of the resources among the blocks."""
+        return [block.resource for block in self.content if isinstance(block, EmbeddedResource)]
+
+    @property
+    def links(self) -> list[ResourceLink]:
+        """The resources that can be read, but are not included."""
+        return [block for block in self.content if isinstance(block, ResourceLink)]
+
+
+def _json_or_text(text: str) -> Json:
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _refuse(constant: str) -> NoReturn:
+    # The standard parser takes NaN and the infinities, which are words and no JSON.
+    raise ValueError(f"{constant} is no JSON")
