@@ -1,0 +1,1 @@
+"""What a client answers when a server asks it for something."""
