@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final, TypeAlias, TypeVar
 
 from msgspec import Raw, Struct
 
 from mcp_actors import errors
 from mcp_actors.client.failures import Circumstances, broken_down, error_from, late
-from mcp_actors.client.futures import CallFuture, FutureCaller
+from mcp_actors.client.futures import CallFuture, FutureCaller, Onward, Route
+from mcp_actors.client.gate import check_passage
 from mcp_actors.client.notifications import Progress, ProgressHandler
 from mcp_actors.client.outgoing import Outgoing
 from mcp_actors.client.post_mortem import crash_report
 from mcp_actors.client.tree import Tree
 from mcp_actors.client.trees import Trees
 from mcp_actors.protocol import outcomes
+from mcp_actors.protocol.agreement import Agreement
 from mcp_actors.protocol.endings import Ending, EndKind
-from mcp_actors.protocol.events import Awaited, Begun, Called, CancelAsked
+from mcp_actors.protocol.events import Awaited, Begun, Called, CalledTogether, CancelAsked
 from mcp_actors.protocol.outcomes import (
     CallOutcome,
     Completed,
@@ -28,13 +31,16 @@ from mcp_actors.protocol.outcomes import (
     WaitOutcome,
     was_not_sent,
 )
-from mcp_actors.protocol.revisions import capability_for
 from mcp_actors.runtime.actor import StartFailure
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.lazy import Spent
+from mcp_actors.runtime.ref import Ref
 from mcp_actors.runtime.slot import ForkedSlot, ProgressSlot, Slot, SlotTimeout
 
 T = TypeVar("T")
+
+#: What becomes of a raw result: a value, or another request to send first.
+Decode: TypeAlias = Callable[[Raw], T | Onward]
 
 #: The machine answers at the deadline; this much later the caller stops believing in the machine.
 _GRACE: Final = 1.0
@@ -68,10 +74,10 @@ class Calls:
         except StartFailure as failure:
             raise errors.StartFailed(f"{refusal}: this client cannot run: {failure}") from failure
 
-    def run(self, request: Outgoing, manner: Manner) -> Raw:
+    def run(self, request: Outgoing, manner: Manner, deadline: Deadline | None = None) -> Raw:
         """Send a request and block until its result is there; raises what went wrong instead."""
-        self._check_size(request)
-        deadline = manner.deadline or Deadline.after(manner.seconds)
+        self.check_size(request)
+        deadline = deadline or manner.deadline or Deadline.after(manner.seconds)
         tree = self.tree(f"{request.what} was not sent")
         self._enter(tree, request, deadline if manner.wait else None)
         try:
@@ -88,25 +94,21 @@ class Calls:
         tree = self.tree(f"{what} was not sent" if what else "there is no connection to wait for")
         self._require_ready(tree, what, seconds, deadline)
 
-    def submit(self, request: Outgoing, manner: Manner, decode: Callable[[Raw], T]) -> CallFuture[T]:
+    def agreement(self, what: str, seconds: float, deadline: Deadline) -> Agreement:
+        """What was agreed with the server, as soon as it was ready once; raises why it never was."""
+        tree = self.tree(f"{what} was not sent")
+        if not tree.wiring.board.ever_ready:
+            self._require_ready(tree, what, seconds, deadline)
+        agreement = tree.wiring.board.agreement
+        assert agreement is not None
+        return agreement
+
+    def submit(self, request: Outgoing, manner: Manner, decode: Decode[T]) -> CallFuture[T]:
         """Send a request and return at once; the future gets the decoded result or the error."""
-        self._check_size(request)
+        self.check_size(request)
         tree = self.tree(f"{request.what} was not sent")
         self._enter(tree, request, None)
-        future: CallFuture[T] = CallFuture()
-        future.add_done_callback(lambda _: tree.admission.leave())
-
-        def call(caller: FutureCaller, seconds: float) -> Called:
-            self._check_capability(tree, request)
-            return _called(caller, request, seconds, manner.on_progress is not None)
-
-        def finish(outcome: CallOutcome | WaitOutcome, sent: bool) -> T:
-            if isinstance(outcome, Completed):
-                return decode(outcome.result)
-            raise self._error(tree, request.what, _in_full(outcome, manner), waiting=not sent)
-
-        caller = FutureCaller(future, call, finish, Deadline.after(manner.seconds), tree.wiring.settlements)
-        caller.on_progress, caller.wait = manner.on_progress, manner.wait
+        future, caller = self._caller(tree, request, manner, decode)
         try:
             self._set_out(tree, caller)
         except BaseException:
@@ -115,7 +117,74 @@ class Calls:
             raise
         return future
 
-    # Steps.
+    def submit_together(self, requests: Sequence[tuple[Outgoing, Manner, Decode[T]]]) -> list[CallFuture[T]]:
+        """Send several requests in one step and return at once. There is room for all, or none is sent."""
+        for request, _, _ in requests:
+            self.check_size(request)
+        tree = self.tree("a batch was not sent")
+        self._enter_all(tree, [request for request, _, _ in requests])
+        made = [self._caller(tree, *one) for one in requests]
+        try:
+            self._set_out_together(tree, [caller for _, caller in made])
+        except BaseException:
+            for future, _ in made:
+                future.cancel()
+            raise
+        return [future for future, _ in made]
+
+    def check_size(self, request: Outgoing) -> None:
+        """Raise ValueError if the request is larger than a frame may be."""
+        size = len(request.params) + len(request.meta)
+        if size > self._max_frame_bytes:
+            raise ValueError(
+                f"{request.what} has {size} bytes of arguments, more than max_frame_bytes "
+                f"({self._max_frame_bytes})"
+            )
+
+    def error(
+        self, tree: Tree, what: str, outcome: CallOutcome | WaitOutcome, *, waiting: bool = False
+    ) -> errors.McpError:
+        """The error for what became of a call, as of now. ``waiting``: it was never sent."""
+        wiring = tree.wiring
+        told = not isinstance(outcome, outcomes.Rejected | outcomes.Withdrawn | outcomes.Stopped)
+        about = Circumstances(
+            what,
+            wiring.transport.label,
+            tree.state.value,
+            wiring.board.retry_after,
+            crash_report(wiring) if told else None,
+        )
+        unsent = waiting or isinstance(outcome, NotReady)
+        if unsent and told and tree.failure is not None:
+            return broken_down(tree.failure, about)
+        if waiting and isinstance(outcome, TimedOut):
+            return late(outcome.seconds, wiring.board.cause, about)
+        return error_from(outcome, about)
+
+    # Futures.
+
+    def _caller(
+        self, tree: Tree, request: Outgoing, manner: Manner, decode: Decode[T]
+    ) -> tuple[CallFuture[T], FutureCaller]:
+        future: CallFuture[T] = CallFuture()
+        future.add_done_callback(lambda _: tree.admission.leave())
+
+        def called(caller: FutureCaller, seconds: float) -> Called:
+            self._check_passage(tree, caller.request)
+            return _called(caller, caller.request, seconds, manner.on_progress is not None)
+
+        def finish(outcome: CallOutcome | WaitOutcome, sent: bool) -> T | Onward:
+            if isinstance(outcome, Completed):
+                return decode(outcome.result)
+            if isinstance(outcome, NotReady) and tree.wiring.closing:
+                outcome = outcomes.Stopped()
+            raise self.error(tree, request.what, _in_full(outcome, manner), waiting=not sent)
+
+        route = Route(called, finish, partial(self._set_out, tree))
+        deadline = Deadline.after(manner.seconds)
+        caller = FutureCaller(future, request, route, deadline, tree.wiring.settlements)
+        caller.on_progress, caller.wait = manner.on_progress, manner.wait
+        return future, caller
 
     def _set_out(self, tree: Tree, caller: FutureCaller) -> None:
         connection, pool = tree.connection, tree.pool
@@ -124,20 +193,39 @@ class Calls:
             caller.set_unsent(_nobody_there(tree))
             # A connection that was restarted meanwhile has not seen this one among what is left to finish.
             tree.wiring.settlements.resume(pool)
+        self._settle_here_if_nobody_else_can(tree, pool)
+
+    def _set_out_together(self, tree: Tree, callers: list[FutureCaller]) -> None:
+        connection, pool = tree.connection, tree.pool
+        if connection is None or pool is None or not tree.wiring.board.ever_ready:
+            for caller in callers:
+                self._set_out(tree, caller)
+            return
+        tickets = [(caller, caller.ticket(connection, pool)) for caller in callers]
+        sent = [(caller, called) for caller, called in tickets if called is not None]
+        if sent and not connection.tell(CalledTogether(tuple(called for _, called in sent))):
+            for caller, _ in sent:
+                caller.set_unsent(_nobody_there(tree))
+            tree.wiring.settlements.resume(pool)
+        self._settle_here_if_nobody_else_can(tree, pool)
+
+    def _settle_here_if_nobody_else_can(self, tree: Tree, pool: Ref | None) -> None:
         if pool is None or not pool.is_alive:
             # Nobody else may be left to do it, and this is a thread of the user's.
-            tree.wiring.settlements.finish_all()
+            tree.wiring.settlements.work_off()
+
+    # Blocking calls.
 
     def _run(self, tree: Tree, request: Outgoing, manner: Manner, deadline: Deadline) -> Raw:
         while True:
             if not tree.wiring.board.ever_ready:
                 self._require_ready(tree, request.what, manner.seconds, deadline)
-            self._check_capability(tree, request)
+            self._check_passage(tree, request)
             outcome = self._exchange(tree, request, manner, deadline)
             if type(outcome) is Completed:
                 return outcome.result
             if not _may_repeat(outcome, manner) or deadline.expired:
-                raise self._error(tree, request.what, _in_full(outcome, manner))
+                raise self.error(tree, request.what, _in_full(outcome, manner))
             self._require_ready(tree, request.what, manner.seconds, deadline)
 
     def _exchange(self, tree: Tree, request: Outgoing, manner: Manner, deadline: Deadline) -> CallOutcome:
@@ -174,7 +262,7 @@ class Calls:
             return
         if isinstance(outcome, TimedOut | Lost):
             outcome = outcomes.Stopped() if tree.wiring.closing else TimedOut(seconds)
-        raise self._error(tree, what, outcome, waiting=True)
+        raise self.error(tree, what, outcome, waiting=True)
 
     def _await_ready(self, tree: Tree, deadline: Deadline) -> CallOutcome | WaitOutcome:
         slot: Slot[CallOutcome | WaitOutcome] = Slot()
@@ -200,48 +288,21 @@ class Calls:
                 details={"max_in_flight": limit},
             )
 
-    def _check_size(self, request: Outgoing) -> None:
-        size = len(request.params) + len(request.meta)
-        if size > self._max_frame_bytes:
-            raise ValueError(
-                f"{request.what} has {size} bytes of arguments, more than max_frame_bytes "
-                f"({self._max_frame_bytes})"
-            )
+    def _enter_all(self, tree: Tree, requests: list[Outgoing]) -> None:
+        entered = 0
+        try:
+            for request in requests:
+                self._enter(tree, request, None)
+                entered += 1
+        except BaseException:
+            for _ in range(entered):
+                tree.admission.leave()
+            raise
 
-    def _check_capability(self, tree: Tree, request: Outgoing) -> None:
+    def _check_passage(self, tree: Tree, request: Outgoing) -> None:
         agreement = tree.wiring.board.agreement
-        if agreement is None:
-            return
-        path = capability_for(request.method, agreement.revision)
-        if path is None:
-            return
-        offered: Any = agreement.capabilities
-        for key in path.split("."):
-            offered = offered.get(key) if isinstance(offered, dict) else None
-        if offered is None or offered is False:
-            raise errors.CapabilityMissing(
-                f"{request.what} was not sent: {tree.wiring.transport.label} does not offer {path}",
-                details={"capability": path},
-            )
-
-    def _error(
-        self, tree: Tree, what: str, outcome: CallOutcome | WaitOutcome, *, waiting: bool = False
-    ) -> errors.McpError:
-        wiring = tree.wiring
-        told = not isinstance(outcome, outcomes.Rejected | outcomes.Withdrawn | outcomes.Stopped)
-        about = Circumstances(
-            what,
-            wiring.transport.label,
-            tree.state.value,
-            wiring.board.retry_after,
-            crash_report(wiring) if told else None,
-        )
-        unsent = waiting or isinstance(outcome, NotReady)
-        if unsent and told and tree.failure is not None:
-            return broken_down(tree.failure, about)
-        if waiting and isinstance(outcome, TimedOut):
-            return late(outcome.seconds, wiring.board.cause, about)
-        return error_from(outcome, about)
+        if agreement is not None:
+            check_passage(request, agreement, tree.wiring.transport.label)
 
 
 def unpark(tree: Tree) -> None:
@@ -256,7 +317,7 @@ def _nobody_there(tree: Tree) -> NotReady | outcomes.Stopped:
 
 
 def _called(caller: Any, request: Outgoing, seconds: float, progress: bool) -> Called:
-    return Called(caller, request.method, request.params, request.meta, seconds, progress)
+    return Called(caller, request.method, request.params, request.meta, seconds, progress, request.session)
 
 
 def _may_repeat(outcome: CallOutcome, manner: Manner) -> bool:

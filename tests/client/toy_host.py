@@ -50,6 +50,7 @@ class ToyHost:
         self.instructions = instructions
         self.info = {"name": "toy", "version": "1.0"} if info is None else info
         self.heard: list[dict[str, Any]] = []
+        self.frames: list[Any] = []
         self.ends: list[MemoryEnd] = []
         self.refusals: list[Ending] = []
         self._news = threading.Condition()
@@ -150,17 +151,28 @@ class ToyHost:
 
     # The server itself.
 
+    def note(self, message: Any) -> list[dict[str, Any]]:
+        """Remember a frame; the messages in it."""
+        together = message if isinstance(message, list) else [message]
+        with self._news:
+            self.frames.append(message)
+            self.heard += together
+            self._news.notify_all()
+        return together
+
     def _serve(self, end: MemoryEnd) -> None:
         forever = Deadline.after(math.inf)
         while (frame := end.read(forever)) is not None:
             message = json.loads(frame)
-            with self._news:
-                self.heard.append(message)
-                self._news.notify_all()
-            if "id" in message and "method" in message:
-                self._answer(end, message)
+            together = self.note(message)
+            answers = [answer for one in together if (answer := self._answer(one)) is not None]
+            if answers:
+                reply = answers if isinstance(message, list) else answers[0]
+                end.write(json.dumps(reply).encode(), Deadline.after(BOUND))
 
-    def _answer(self, end: MemoryEnd, request: dict[str, Any]) -> None:
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        if "id" not in request or "method" not in request:
+            return None
         reply: dict[str, Any] = {"jsonrpc": "2.0", "id": request["id"]}
         try:
             answer = self.answers.get(request["method"])
@@ -168,12 +180,8 @@ class ToyHost:
                 raise Refusal(-32601, "Method not found")
             result = answer(request)
         except Refusal as refusal:
-            reply["error"] = refusal.error
-        else:
-            if result is SILENCE:
-                return
-            reply["result"] = result
-        end.write(json.dumps(reply).encode(), Deadline.after(BOUND))
+            return reply | {"error": refusal.error}
+        return None if result is SILENCE else reply | {"result": result}
 
     def _discover(self, _request: dict[str, Any]) -> Any:
         if self.version != STATELESS:
@@ -204,3 +212,21 @@ def tool(name: str, **hints: bool) -> dict[str, Any]:
 def text(value: str) -> dict[str, Any]:
     """The result of a tool that says something."""
     return {"content": [{"type": "text", "text": value}]}
+
+
+def asking(requests: dict[str, Any] | None = None, state: str | None = None) -> dict[str, Any]:
+    """A result that asks back (2026-07-28)."""
+    asked = {} if requests is None else {"inputRequests": requests}
+    return {"resultType": "input_required"} | asked | ({} if state is None else {"requestState": state})
+
+
+def form(message: str = "your name?") -> dict[str, Any]:
+    """A question for the user, with one field to fill in: ``name``."""
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    return {"method": "elicitation/create", "params": {"message": message, "requestedSchema": schema}}
+
+
+def sample(text: str = "say hi") -> dict[str, Any]:
+    """A question for the client's model."""
+    messages = [{"role": "user", "content": {"type": "text", "text": text}}]
+    return {"method": "sampling/createMessage", "params": {"messages": messages, "maxTokens": 10}}
