@@ -15,15 +15,13 @@ class Requirement:
     deferred: str = ""
 
 
-CLIENT: Final = "comes with the complete client: the remaining features of the protocol"
 SERVER: Final = "comes with the server role"
 HTTP: Final = "comes with the HTTP transports"
 WIRES: Final = "comes with the TCP and WebSocket transports"
 METRICS: Final = "comes with the exporters for Prometheus and OpenTelemetry"
 CONFORMANCE: Final = "comes with the complete client and the server role: the suite needs both"
 BENCH: Final = "measured by benchmarks/, which no test asserts"
-REAL: Final = "three programs of others are tested now; the rest comes with the complete client"
-INTEGRATIONS: Final = "gunicorn is tested now; Flask and Celery come with the server role"
+INTEGRATIONS: Final = "gunicorn and Flask are tested now; Celery comes with the server role"
 
 REQUIREMENTS: Final = (
     # runtime — the actor system
@@ -119,9 +117,8 @@ REQUIREMENTS: Final = (
     Requirement(
         "request:batch",
         "several requests submitted together; JSON-RPC arrays accepted where 2025-03-26 was negotiated",
-        CLIENT,
     ),
-    Requirement("request:modes", "stateless / stateful tool dispatch and `session_mode`", CLIENT),
+    Requirement("request:modes", "stateless / stateful tool dispatch and `session_mode`"),
     Requirement("request:admission", "at most `max_in_flight` callers; the next fails or waits, as asked"),
     # flow — backpressure and size
     Requirement(
@@ -152,7 +149,6 @@ REQUIREMENTS: Final = (
     Requirement(
         "notification:kinds",
         "list_changed ×3, resources/updated, progress, message, cancelled reach typed callbacks",
-        CLIENT,
     ),
     # negotiation
     Requirement(
@@ -163,17 +159,14 @@ REQUIREMENTS: Final = (
     Requirement(
         "negotiation:capabilities",
         "checked before each call: `capability` error without touching the wire",
-        CLIENT,
     ),
     Requirement(
         "negotiation:degrade",
         "features missing in the negotiated revision fail clearly, method by method",
-        CLIENT,
     ),
     Requirement(
         "negotiation:experimental",
         "experimental and extension capabilities declared, discovered, off by default",
-        CLIENT,
     ),
     Requirement(
         "negotiation:phases",
@@ -185,46 +178,39 @@ REQUIREMENTS: Final = (
     Requirement(
         "feature:tools",
         "list with pages, call, structured output checked against `outputSchema`, annotations",
-        CLIENT,
     ),
     Requirement(
         "feature:resources",
         "list, templates, read (text, blob), subscribe / unsubscribe / listen, updated",
-        CLIENT,
     ),
-    Requirement("feature:prompts", "list, get with argument checks", CLIENT),
-    Requirement("feature:completion", "arguments of prompts and templates are completed", CLIENT),
-    Requirement("feature:logging", "levels, setLevel and per request", CLIENT),
+    Requirement("feature:prompts", "list, get with argument checks"),
+    Requirement("feature:completion", "arguments of prompts and templates are completed"),
+    Requirement("feature:logging", "levels, setLevel and per request"),
     Requirement(
         "feature:sampling",
         "a handler on the client, requests and multi-round-trip results on the server",
-        CLIENT,
     ),
     Requirement(
         "feature:roots",
         "a handler on the client, requests and multi-round-trip results on the server",
-        CLIENT,
     ),
     Requirement(
         "feature:elicitation",
         "a handler on the client, requests and multi-round-trip results on the server",
-        CLIENT,
     ),
     Requirement(
         "feature:ping",
         "both directions, before initialize too; keep-alive with a threshold that ends a dead connection",
-        CLIENT,
     ),
-    Requirement("feature:pagination", "cursors followed with a cycle guard, or page by page", CLIENT),
+    Requirement("feature:pagination", "cursors followed with a cycle guard, or page by page"),
     Requirement(
         "feature:caching",
         "ttlMs / cacheScope honoured, invalidated by notifications, partitioned by principal",
-        CLIENT,
     ),
-    Requirement("feature:subscriptions", "`subscriptions/listen`, both roles", CLIENT),
-    Requirement("feature:mrtr", "multi-round-trip requests", CLIENT),
-    Requirement("feature:tasks", "2025-11-25 tasks and the 2026 extension", CLIENT),
-    Requirement("feature:skills", "the skills extension, as the conformance suite has it", CLIENT),
+    Requirement("feature:subscriptions", "`subscriptions/listen`, both roles"),
+    Requirement("feature:mrtr", "multi-round-trip requests"),
+    Requirement("feature:tasks", "2025-11-25 tasks and the 2026 extension"),
+    Requirement("feature:skills", "the skills extension, as the conformance suite has it"),
     Requirement(
         "feature:list-changed",
         "server sends on add and delete, at most one per 100 ms per kind, the last change never lost",
@@ -333,7 +319,6 @@ REQUIREMENTS: Final = (
     Requirement(
         "quality:real-servers",
         "filesystem, memory, everything, sequential-thinking (npm), time, git, fetch (PyPI) work end to end",
-        REAL,
     ),
     Requirement("quality:integrations", "Flask, gunicorn, Celery, with the real programs", INTEGRATIONS),
 )

@@ -14,7 +14,7 @@ import pytest
 PACKAGE: Final = Path(__file__).parent.parent / "mcp_actors"
 FILES: Final = sorted(PACKAGE.rglob("*.py"))
 
-BELOW_CLIENT: Final = {"version", "errors", "protocol", "telemetry", "runtime", "transports"}
+BELOW_CLIENT: Final = {"version", "errors", "protocol", "telemetry", "runtime", "transports", "auth"}
 #: What each part may import of the package; nobody imports what lies above.
 MAY_IMPORT: Final[dict[str, set[str]]] = {
     "errors": set(),
@@ -23,20 +23,26 @@ MAY_IMPORT: Final[dict[str, set[str]]] = {
     "telemetry": {"errors"},
     "runtime": {"errors", "telemetry"},
     "transports": {"errors", "protocol", "telemetry", "runtime"},
+    "auth": {"errors", "protocol", "telemetry", "runtime", "transports"},
     "client": BELOW_CLIENT,
     "server": BELOW_CLIENT,
     "testing": BELOW_CLIENT | {"client", "server"},
     "cli": BELOW_CLIENT | {"client", "server", "testing"},
-    "__init__": {"errors", "client", "telemetry"},
+    "__init__": {"errors", "client", "protocol", "telemetry"},
     "__main__": {"cli"},
 }
 #: Libraries with one home.
 HOMES: Final[dict[str, tuple[str, ...]]] = {
     "pykka": ("runtime/",),
     "orjson": ("protocol/codec.py",),
+    "jsonschema_rs": ("client/schemas.py",),
+    "yaml": ("client/skills/",),
+    "urllib3": ("transports/http/", "auth/"),
+    "requests": ("auth/",),
+    "joserfc": ("auth/jose/",),
     "subprocess": ("transports/",),
     "psutil": ("transports/", "telemetry/gauges.py"),
-    "socket": ("transports/",),
+    "socket": ("transports/", "auth/"),
     "typer": ("cli/",),
     "rich": ("cli/",),
     "asyncio": (),
@@ -61,7 +67,21 @@ PURE: Final = {
     "typing",
 }
 #: Names that `mcp_actors` itself gives, for those above it.
-PUBLIC: Final = ("Client", "ClientStats", "CrashReport", "Notification", "Progress", "registry")
+PUBLIC: Final = (
+    "Client",
+    "ClientStats",
+    "CrashReport",
+    "Gap",
+    "Notification",
+    "Progress",
+    "TaskHandle",
+    "ask_on_terminal",
+    "export",
+    "load_config",
+    "registry",
+    "save",
+    "types",
+)
 LOCKS: Final = {"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"}
 #: Where locks may be. The demo server is a program of its own, the test kit plays peers on their own threads.
 LOCK_HOMES: Final = ("runtime/", "transports/", "telemetry/bus.py", "testing/", "cli/demo_server.py")

@@ -6,39 +6,43 @@ import itertools
 import os
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
-from msgspec import structs
-
-from mcp_actors import errors
-from mcp_actors.client.calls import Calls, Manner, unpark
-from mcp_actors.client.futures import CallFuture
-from mcp_actors.client.listings import Listings, P, Pages
-from mcp_actors.client.notifications import Detach, Handlers, NotificationHandler, ProgressHandler
+from mcp_actors.client.calls import Calls, unpark
+from mcp_actors.client.enclosures import Enclosures
+from mcp_actors.client.faces.news import NewsFace
+from mcp_actors.client.faces.prompts import PromptFace
+from mcp_actors.client.faces.resources import ResourceFace
+from mcp_actors.client.faces.session import SessionFace
+from mcp_actors.client.faces.tools import ToolFace
+from mcp_actors.client.gate import TASKS_EXTENSION
+from mcp_actors.client.listings import Listings
+from mcp_actors.client.notifications import Handlers
 from mcp_actors.client.options import LADDER_SECONDS, ClientOptions, CommonOptions, check_seconds
-from mcp_actors.client.outgoing import check_text, outgoing, prompt_wanted, tool_call
-from mcp_actors.client.post_mortem import crash_report
-from mcp_actors.client.results import decoded, parse, told
-from mcp_actors.client.stats import ClientStats, stats_of
+from mcp_actors.client.outputs import Outputs
+from mcp_actors.client.rounds import Rounds
 from mcp_actors.client.tree import Tree
 from mcp_actors.client.trees import Trees
 from mcp_actors.client.wiring import Wiring
-from mcp_actors.protocol import codec, types
-from mcp_actors.protocol.agreement import Agreement
+from mcp_actors.protocol.events import NewsWanted
+from mcp_actors.protocol.standing import Standing
 from mcp_actors.runtime import lifetime
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.registry import LocalRegistry, Registry
 from mcp_actors.telemetry.bus import bus
-from mcp_actors.telemetry.crash_report import CrashReport
-from mcp_actors.transports.contract import Transport
+from mcp_actors.transports.contract import LooksUpTools, Transport
+
+if TYPE_CHECKING:
+    from mcp_actors.auth.coercion import Auth
+    from mcp_actors.client.config import Config
+    from mcp_actors.transports.http.engine import Verify
+    from mcp_actors.transports.http.settings import Headers
 
 #: Clients that were given a name, by that name.
 registry: Registry[Client] = LocalRegistry()
 
-State = Literal["starting", "initializing", "ready", "backoff", "closing"]
 
-
-class Client:
+class Client(ToolFace, ResourceFace, PromptFace, NewsFace, SessionFace):
     """A connection to one MCP server. Threads may share it; after a fork the child gets its own connection.
 
     Nothing runs until the first call, `start()` or `with`. ``timeout=None`` means ``request_timeout``.
@@ -48,12 +52,22 @@ class Client:
         lifetime.refuse_gevent()
         self._transport = transport
         self._options = options
-        self._policy = options.policy()
-        self._handlers = Handlers()
+        self._desk = options.desk()
+        self._policy = options.policy(self._desk.offer)
+        self._handlers = Handlers(self._listen)
+        self._standing = Standing(self._handlers.wanted)
         self._listings = Listings()
         self._ids = itertools.count(1)
         self._trees = Trees(self._plant)
         self._calls = Calls(self._trees, options.max_frame_bytes)
+        self._rounds = Rounds(self._calls, self._desk)
+        self._tasks_extension = TASKS_EXTENSION in self._desk.offer.extensions
+        if isinstance(transport, LooksUpTools):
+            transport.find_tool = self._listings.tool
+        self._outputs = Outputs(self._listings, checked=options.validate_output)
+        self._enclosures = Enclosures(options.trace_context)
+        if options.log_handler is not None:
+            self.on_log(options.log_handler)
         self.name = options.name or transport.label
         if options.name is not None:
             registry.register(options.name, self)
@@ -74,24 +88,80 @@ class Client:
         """A server that is run as a child process and spoken to over its stdin and stdout."""
         from mcp_actors.client.launch import stdio_transport, with_patience
 
-        chosen = ClientOptions(**with_patience(command, options))
+        chosen = ClientOptions.of(with_patience(command, options))
         transport = stdio_transport(
             command, chosen, env=env, cwd=cwd, framing=framing, inherit_env=inherit_env
         )
         return cls(transport, chosen)
 
     @classmethod
+    def http(
+        cls,
+        url: str,
+        *,
+        headers: Headers | None = None,
+        auth: Auth | None = None,
+        verify: Verify = True,
+        proxies: Mapping[str, str] | None = None,
+        **options: Unpack[CommonOptions],
+    ) -> Self:
+        """A server behind a URL: Streamable HTTP of either era, or the older HTTP+SSE if that is what it has.
+
+        ``headers`` is a mapping, or a function that is asked before each request. ``auth`` is a bearer token,
+        a function that returns one, or an object such as `OAuth`. ``verify`` is False, the path of a CA file
+        or an ``ssl.SSLContext``; ``proxies`` maps ``http`` and ``https``, by default as the environment says.
+        """
+        return cls._web(url, options, headers=headers, auth=auth, verify=verify, proxies=proxies)
+
+    @classmethod
+    def sse(
+        cls,
+        url: str,
+        *,
+        headers: Headers | None = None,
+        auth: Auth | None = None,
+        verify: Verify = True,
+        proxies: Mapping[str, str] | None = None,
+        **options: Unpack[CommonOptions],
+    ) -> Self:
+        """A server that is known to speak HTTP+SSE, the transport of the first revision."""
+        return cls._web(url, options, headers=headers, auth=auth, verify=verify, proxies=proxies, legacy=True)
+
+    @classmethod
+    def _web(cls, url: str, options: CommonOptions, **how: Any) -> Self:
+        from mcp_actors.client.web import http_transport
+
+        chosen = ClientOptions.of(options)
+        return cls(http_transport(url, chosen, **how), chosen)
+
+    @classmethod
     def memory(cls, host: Any, **options: Unpack[CommonOptions]) -> Self:
         """A server in this process: any object that accepts the other end of a memory wire."""
         from mcp_actors.transports.memory import MemoryTransport
 
-        chosen = ClientOptions(**options)
+        chosen = ClientOptions.of(options)
         return cls(MemoryTransport(host, max_frame_bytes=chosen.max_frame_bytes), chosen)
+
+    @classmethod
+    def from_config(
+        cls,
+        source: str | os.PathLike[str] | Mapping[str, Any] | Config,
+        server: str | None = None,
+        /,
+        **options: Unpack[CommonOptions],
+    ) -> Self:
+        """A server from a configuration file: ``mcpServers`` of Claude or Cursor, ``servers`` of VS Code.
+
+        ``server`` may be left out if there is only one. ``options`` come before those of the file.
+        """
+        from mcp_actors.client.config.opening import open_client
+
+        return open_client(cls, source, server, dict(options))
 
     @classmethod
     def connect(cls, *, transport: Transport, **options: Unpack[CommonOptions]) -> Self:
         """A server behind a transport of your own; see `mcp_actors.transports.contract`."""
-        return cls(transport, ClientOptions(**options))
+        return cls(transport, ClientOptions.of(options))
 
     # Lifecycle.
 
@@ -127,6 +197,8 @@ class Client:
         if self._options.name is not None:
             registry.unregister(self._options.name, self)
         if tree is not None:
+            # For those who still go through the pages of a list.
+            tree.wiring.cache.clear()
             tree.stop(Deadline.after(seconds))
 
     def __enter__(self) -> Self:
@@ -144,163 +216,6 @@ class Client:
     def __repr__(self) -> str:
         return f"<Client {self.name} ({self.state})>"
 
-    # What is known.
-
-    @property
-    def state(self) -> State:
-        """Where the connection is."""
-        if self._trees.spent:
-            return "closing"
-        tree = self._trees.value
-        return "starting" if tree is None else tree.state.value
-
-    @property
-    def server_info(self) -> types.Implementation:
-        """How the server introduced itself. Unverified."""
-        info = {"name": "", "version": "", **self._agreement("server_info").server_info}
-        return told("server_info", types.Implementation, info)
-
-    @property
-    def server_capabilities(self) -> types.ServerCapabilities:
-        """What the server offers."""
-        capabilities = self._agreement("server_capabilities").capabilities
-        return told("server_capabilities", types.ServerCapabilities, capabilities)
-
-    @property
-    def instructions(self) -> str | None:
-        """What the server wants its users to know."""
-        return self._agreement("instructions").instructions
-
-    @property
-    def protocol_version(self) -> str:
-        """The revision that both sides agreed on."""
-        return self._agreement("protocol_version").revision.version
-
-    @property
-    def crash_report(self) -> CrashReport | None:
-        """What is known about the server now; None while nothing was started."""
-        tree = self._trees.value
-        return None if tree is None else crash_report(tree.wiring)
-
-    def stats(self) -> ClientStats:
-        """The numbers of this moment."""
-        tree = self._trees.value
-        return ClientStats(state=self.state) if tree is None else stats_of(tree)
-
-    # Requests.
-
-    def ping(self, *, timeout: float | None = None, wait: bool = False) -> None:
-        """Make sure that the server answers."""
-        manner = self._manner(timeout, wait=wait)
-        deadline = Deadline.after(manner.seconds)
-        if not self._ever_ready():
-            self._calls.await_ready("ping", manner.seconds, deadline)
-        # MCP 2026-07-28 has no ping; server/discover costs as little and every server has it.
-        method = "ping" if self._agreement("ping").revision.has_ping else "server/discover"
-        self._calls.run(outgoing(method, what="ping"), structs.replace(manner, deadline=deadline))
-
-    def list_tools(self, *, timeout: float | None = None, wait: bool = False) -> list[types.Tool]:
-        """All tools of the server; pages are followed."""
-        pages = self._pages("tools/list", types.ListToolsResult, timeout, wait)
-        tools = [tool for page in pages for tool in page.tools]
-        self._listings.remember(tools)
-        return tools
-
-    def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        timeout: float | None = None,
-        on_progress: ProgressHandler | None = None,
-        wait: bool = False,
-        replay: bool = False,
-    ) -> types.CallToolResult:
-        """Call a tool and block until it has answered. A tool that failed gives ``result.is_error``.
-
-        ``on_progress`` runs on this thread, before the call returns. ``wait=True`` waits for a connection
-        that is not ready. ``replay=True`` sends the call again after a lost connection, if the last listing
-        says that the tool is read-only or idempotent.
-        """
-        request = tool_call(name, arguments)
-        repeat = replay and self._listings.repeatable(name)
-        manner = self._manner(timeout, on_progress, wait=wait, replay=repeat)
-        return parse(types.CallToolResult, self._calls.run(request, manner), request.what)
-
-    def submit_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        timeout: float | None = None,
-        on_progress: ProgressHandler | None = None,
-        wait: bool = False,
-    ) -> CallFuture[types.CallToolResult]:
-        """Call a tool and return a future at once. ``on_progress`` runs among the notification handlers."""
-        request = tool_call(name, arguments)
-        manner = self._manner(timeout, on_progress, wait=wait)
-        return self._calls.submit(
-            request, manner, lambda result: parse(types.CallToolResult, result, request.what)
-        )
-
-    def list_resources(self, *, timeout: float | None = None, wait: bool = False) -> list[types.Resource]:
-        """All resources of the server; pages are followed."""
-        pages = self._pages("resources/list", types.ListResourcesResult, timeout, wait)
-        return [resource for page in pages for resource in page.resources]
-
-    def read_resource(
-        self, uri: str, *, timeout: float | None = None, wait: bool = False
-    ) -> types.ReadResourceResult:
-        """The contents of a resource: text or bytes, possibly several parts."""
-        request = outgoing("resources/read", {"uri": check_text("uri", uri)}, what=f"resources/read {uri!r}")
-        result = self._calls.run(request, self._manner(timeout, wait=wait))
-        return parse(types.ReadResourceResult, result, request.what)
-
-    def list_prompts(self, *, timeout: float | None = None, wait: bool = False) -> list[types.Prompt]:
-        """All prompts of the server; pages are followed."""
-        pages = self._pages("prompts/list", types.ListPromptsResult, timeout, wait)
-        return [prompt for page in pages for prompt in page.prompts]
-
-    def get_prompt(
-        self,
-        name: str,
-        arguments: Mapping[str, str] | None = None,
-        *,
-        timeout: float | None = None,
-        wait: bool = False,
-    ) -> types.GetPromptResult:
-        """A prompt, filled in with ``arguments``."""
-        request = prompt_wanted(name, arguments)
-        result = self._calls.run(request, self._manner(timeout, wait=wait))
-        return parse(types.GetPromptResult, result, request.what)
-
-    def request(
-        self,
-        method: str,
-        params: Mapping[str, Any] | None = None,
-        *,
-        timeout: float | None = None,
-        on_progress: ProgressHandler | None = None,
-        wait: bool = False,
-    ) -> codec.Json:
-        """Anything else: send ``method`` and return the result as plain JSON."""
-        request = outgoing(check_text("method", method), params)
-        manner = self._manner(timeout, on_progress, wait=wait)
-        return decoded(self._calls.run(request, manner), method)
-
-    # News.
-
-    def on_notification(self, handler: NotificationHandler, method: str | None = None) -> Detach:
-        """Call ``handler`` for each notification, or those of one method; returns what detaches it.
-
-        Handlers run one after the other on a thread of the pool. They may use or close this client.
-        """
-        return self._handlers.attach(handler, method)
-
-    def on_progress(self, handler: ProgressHandler) -> Detach:
-        """Call ``handler`` with the progress of every request; returns a function that detaches it."""
-        return self._handlers.attach_progress(handler)
-
     # Inside.
 
     def _plant(self) -> Tree:
@@ -311,38 +226,17 @@ class Client:
                 policy=self._policy,
                 transport=self._transport,
                 handlers=self._handlers,
+                desk=self._desk,
+                standing=self._standing,
                 bus=bus,
                 relisted=self._listings.relisted,
                 ids=self._ids,
             )
         )
 
-    def _ever_ready(self) -> bool:
+    def _listen(self) -> None:
+        """Somebody began or ceased to listen for news, which some servers want to know."""
         tree = self._trees.value
-        return tree is not None and tree.wiring.board.ever_ready
-
-    def _agreement(self, what: str) -> Agreement:
-        tree = self._trees.value
-        agreement = None if tree is None else tree.wiring.board.agreement
-        if agreement is None:
-            raise errors.Unavailable(
-                f"{what} is not known yet: the client was never ready (state: {self.state})",
-                state=self.state,
-            )
-        return agreement
-
-    def _manner(
-        self,
-        timeout: float | None,
-        on_progress: ProgressHandler | None = None,
-        *,
-        wait: bool = False,
-        replay: bool = False,
-    ) -> Manner:
-        if on_progress is not None and not callable(on_progress):
-            raise TypeError(f"on_progress must be callable, not {type(on_progress).__name__}")
-        seconds = self._options.request_timeout if timeout is None else check_seconds("timeout", timeout)
-        return Manner(seconds, on_progress, wait, replay)
-
-    def _pages(self, method: str, kind: type[P], timeout: float | None, wait: bool) -> Pages[P]:
-        return Pages(self._calls, method, kind, self._manner(timeout, wait=wait))
+        connection = None if tree is None else tree.connection
+        if connection is not None:
+            connection.tell(NewsWanted())

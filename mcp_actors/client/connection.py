@@ -8,8 +8,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from mcp_actors.client.cache import OUTDATING
 from mcp_actors.client.failures import describe
 from mcp_actors.client.futures import FutureCaller
+from mcp_actors.client.notifications import GapNoticed, decoded
+from mcp_actors.client.serving import Serving
 from mcp_actors.client.spans import Spans
 from mcp_actors.client.wiring import Wiring
 from mcp_actors.protocol import actions as A
@@ -32,6 +35,7 @@ from mcp_actors.transports.contract import SendVerdict
 
 #: Two deliveries may be on their way when the lane says that it is full.
 _RESERVE: Final = 0.25
+_UPDATED: Final = "notifications/resources/updated"
 _GONE: Final = Ending(EndKind.BROKEN, "the connection closed before the request was written")
 
 
@@ -55,6 +59,7 @@ class ConnectionActor(Actor):
         self._actions: Iterator[A.Action] = iter(())
         self._replies: deque[A.Reply] = deque()
         self._scans: dict[tuple[int, int], bytes] = {}
+        self._serving = Serving(wiring.desk, pool, self.ref)
         self.backlog = Backlog(drop=not wiring.policy.block, reserve=_RESERVE)
         self.lane = Lane(pool, self.backlog, wiring.handlers.hear, self._eased, f"{wiring.name} handlers")
         self.machine = ConnectionMachine(
@@ -62,6 +67,7 @@ class ConnectionActor(Actor):
             ids=wiring.ids,
             wires=wiring.wires,
             random=wiring.random,
+            standing=wiring.standing,
             ever_ready=wiring.board.ever_ready,
         )
         self._board.machine, self._board.lane, self._board.backlog = self.machine, self.lane, self.backlog
@@ -70,6 +76,8 @@ class ConnectionActor(Actor):
             A.CloseWire: self._close_wire,
             A.Permit: self._permit,
             A.Send: self._send,
+            A.SendTogether: self._send_together,
+            A.Serve: self._serve,
             A.Reply: self._replies.append,
             A.Progress: self._progress,
             A.Dispatch: self._dispatch,
@@ -78,6 +86,7 @@ class ConnectionActor(Actor):
             A.CancelTimer: self._cancel_timer,
             A.Agreed: self._agreed,
             A.Relisted: self._relisted,
+            A.Missed: self._missed,
             A.Transition: self._transition,
             A.Violation: self._violation,
             A.Unmatched: self._unmatched,
@@ -128,6 +137,9 @@ class ConnectionActor(Actor):
         """A request that came too late was certainly not sent. Any thread."""
         if isinstance(message, E.Called | E.Awaited):
             message.caller.set(self._farewell(self.ref.reason, "not_sent"))  # type: ignore[attr-defined]
+        elif isinstance(message, E.CalledTogether):
+            for call in message.calls:
+                self.undelivered(call)
         elif isinstance(message, E.StopAsked):
             self._wiring.halted.set(None)
 
@@ -190,6 +202,29 @@ class ConnectionActor(Actor):
             busy = verdict is SendVerdict.BUSY
             self._followups.append(E.SendRefused(token, frame) if busy else E.SendFailed(token, _GONE))
 
+    def _send_together(self, action: A.SendTogether) -> None:
+        # What does not go out as one goes out piece by piece, by the way of every refused frame.
+        frame = b"[%s]" % b",".join(frame for _, frame in action.frames)
+        link = self._board.link
+        verdict = SendVerdict.CLOSED if link is None else link.send(frame, action.frames[0][0])
+        if self._bus.active:
+            for token, part in action.frames:
+                self._announce(part, token)
+        if verdict in (SendVerdict.SENT, SendVerdict.QUEUED):
+            self._board.frames.sent(frame)
+            if verdict is SendVerdict.QUEUED and link is not None:
+                link.flush()
+            return
+        busy = verdict is SendVerdict.BUSY
+        for token, part in action.frames:
+            self._followups.append(E.SendRefused(token, part) if busy else E.SendFailed(token, _GONE))
+
+    def _serve(self, action: A.Serve) -> None:
+        wire, agreement = self.machine.wire, self.machine.conversation.agreement
+        assert wire is not None
+        assert agreement is not None
+        self._serving.serve(wire, action.request, agreement.revision)
+
     def _announce(self, frame: bytes, token: int | None) -> None:
         self._bus.emit(T.TransportIo(self._wiring.name, "out", 1, len(frame)))
         flight = self.machine.conversation.pending.get(token)
@@ -215,10 +250,25 @@ class ConnectionActor(Actor):
         if self._bus.active:
             for notification in action.notifications:
                 self._bus.emit(T.NotificationReceived(self._wiring.name, notification.method))
+        self._outdate(action.notifications)
         if self._wiring.handlers:
             self._offer(action.notifications)
         else:
             self._board.unheard += len(action.notifications)
+
+    def _outdate(self, notifications: tuple[jsonrpc.Notification, ...]) -> None:
+        """What the cache must not give out any more. Here, not on the lane: handlers may be slow."""
+        for notification in notifications:
+            method = notification.method
+            if method in OUTDATING:
+                uri = decoded(notification).get("uri") if method == _UPDATED else None
+                self._wiring.cache.heard(method, uri if isinstance(uri, str) else None)
+
+    def _missed(self, action: A.Missed) -> None:
+        self._log.debug("! news may have been missed: %s", action.reason)
+        self._wiring.cache.clear()
+        if self._wiring.handlers:
+            self._offer((GapNoticed.of(action.reason, action.lost),))
 
     def _offer(self, notifications: tuple[jsonrpc.Notification, ...]) -> None:
         dropped, merged = self.backlog.dropped, self.backlog.merged
@@ -266,7 +316,7 @@ class ConnectionActor(Actor):
         self._board.agreement = action.agreement
 
     def _relisted(self, action: A.Relisted) -> None:
-        self._wiring.relisted(action.method, action.result)
+        self._wiring.relisted(action.method, action.result, action.first)
 
     def _transition(self, action: A.Transition) -> None:
         board, attempts = self._board, self.machine.attempts
@@ -280,6 +330,7 @@ class ConnectionActor(Actor):
             board.times_ready += 1
         elif action.after is State.BACKOFF:
             board.lost(reason)
+            self._wiring.cache.clear()
         # Last, because whoever sees the new state may look at the rest.
         board.state = action.after
         level = logging.WARNING if action.after is State.BACKOFF else logging.DEBUG

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from mcp_actors.client.outgoing import check_text
 from mcp_actors.protocol import codec, jsonrpc
+from mcp_actors.protocol.codec import Json
+from mcp_actors.protocol.standing import LIST_NEWS
 
 _PROGRESS: Final = "notifications/progress"
+_GAP: Final = "mcp_actors/gap"
+
+T = TypeVar("T")
+
+logger: Final = logging.getLogger("mcp_actors.notifications")
 
 
 class Notification(Struct, frozen=True):
@@ -46,17 +54,40 @@ class DirectedProgress(jsonrpc.Notification, frozen=True, gc=False):
     callback: Callable[[Progress], object]
 
 
+class Gap(Struct, frozen=True):
+    """News may have been missed, and why. ``lost`` are resources whose subscription could not be renewed."""
+
+    reason: str
+    lost: tuple[str, ...] = ()
+
+
+class GapNoticed(jsonrpc.Notification, frozen=True, gc=False):
+    """A gap on its way through the lane, in its place between what was heard before and after it."""
+
+    gap: Gap
+
+    @classmethod
+    def of(cls, reason: str, lost: tuple[str, ...]) -> GapNoticed:
+        """A gap to be told to those who listen for gaps."""
+        return cls(_GAP, None, 0, Gap(reason, lost))
+
+
 NotificationHandler: TypeAlias = Callable[[Notification], object]
 ProgressHandler: TypeAlias = Callable[[Progress], object]
+GapHandler: TypeAlias = Callable[[Gap], object]
 Detach: TypeAlias = Callable[[], None]
 
 
 class Handlers:
     """Handlers by method, and those for everything. Each attaching and detaching is one operation of a dict,
-    which is atomic, and the lane reads a copy: nobody needs a lock."""
+    which is atomic, and the lane reads a copy: nobody needs a lock.
 
-    def __init__(self) -> None:
+    ``changed`` is called when somebody begins or ceases to listen. Any thread.
+    """
+
+    def __init__(self, changed: Callable[[], object] = lambda: None) -> None:
         self._handlers: dict[object, tuple[str | None, NotificationHandler]] = {}
+        self._changed = changed
         self.failures = 0
 
     def __bool__(self) -> bool:
@@ -70,17 +101,45 @@ class Handlers:
             check_text("method", method)
         key = object()
         self._handlers[key] = (method, handler)
+        self._changed()
 
         def detach() -> None:
-            self._handlers.pop(key, None)
+            if self._handlers.pop(key, None) is not None:
+                self._changed()
 
         return detach
+
+    def attach_typed(self, handler: Callable[[T], object], method: str, read: Callable[[Json], T]) -> Detach:
+        """Call ``handler`` with what ``read`` makes of the params of each notification of ``method``."""
+        if not callable(handler):
+            raise TypeError(f"a handler of {method} must be callable, not {type(handler).__name__}")
+
+        def hear(heard: Notification) -> None:
+            try:
+                value = read(heard.params)
+            except codec.DecodeFailed as error:
+                logger.debug("%s does not fit: %s", method, error)
+                return
+            handler(value)
+
+        return self.attach(hear, method)
 
     def attach_progress(self, handler: ProgressHandler) -> Detach:
         """Call ``handler`` with the progress of every request that asked for it."""
         if not callable(handler):
             raise TypeError(f"a progress handler must be callable, not {type(handler).__name__}")
         return self.attach(lambda heard: handler(Progress.of(heard.params)), _PROGRESS)
+
+    def attach_gap(self, handler: GapHandler) -> Detach:
+        """Call ``handler`` whenever news may have been missed."""
+        if not callable(handler):
+            raise TypeError(f"a handler of gaps must be callable, not {type(handler).__name__}")
+        return self.attach(lambda heard: handler(heard.params["gap"]), _GAP)
+
+    def wanted(self) -> frozenset[str]:
+        """The methods that somebody listens for now; all that have to be subscribed to, if for everything."""
+        methods = {method for method, _ in tuple(self._handlers.values())}
+        return frozenset(LIST_NEWS) if None in methods else frozenset(methods - {None})  # type: ignore[arg-type]
 
     def hear(self, message: jsonrpc.Notification) -> None:
         """Decode one notification and run its handlers. On the lane, one notification at a time."""
@@ -90,10 +149,10 @@ class Handlers:
         heard: Notification | None = None
         failure: BaseException | None = None
         for method, handler in tuple(self._handlers.values()):
-            if method is not None and method != message.method:
+            if not _concerns(method, message):
                 continue
             # Decoded once, and only if somebody listens.
-            heard = heard or Notification(message.method, decoded(message))
+            heard = heard or Notification(message.method, _told(message))
             try:
                 handler(heard)
             except BaseException as error:  # noqa: BLE001 - the lane logs it; the other handlers still hear
@@ -101,6 +160,18 @@ class Handlers:
                 failure = error
         if failure is not None:
             raise failure
+
+
+def _concerns(method: str | None, message: jsonrpc.Notification) -> bool:
+    # A gap is no notification of the server's: those who listen for everything do not hear of it, and no
+    # server can make one up.
+    if isinstance(message, GapNoticed) or method == _GAP:
+        return isinstance(message, GapNoticed) and method == _GAP
+    return method is None or method == message.method
+
+
+def _told(message: jsonrpc.Notification) -> dict[str, Any]:
+    return {"gap": message.gap} if isinstance(message, GapNoticed) else decoded(message)
 
 
 def _number(value: object) -> float | None:

@@ -10,11 +10,14 @@ from typing import Final
 
 from msgspec import Raw
 
+from mcp_actors.client.answering.desk import Desk
 from mcp_actors.client.board import Board
+from mcp_actors.client.cache import ResponseCache
 from mcp_actors.client.futures import Settlements
 from mcp_actors.client.notifications import Handlers
 from mcp_actors.client.options import ClientOptions
 from mcp_actors.protocol.policy import Policy
+from mcp_actors.protocol.standing import Standing
 from mcp_actors.runtime.slot import Slot
 from mcp_actors.telemetry.bus import Bus
 from mcp_actors.transports.actor import Links
@@ -29,7 +32,8 @@ CONNECTION: Final = "connection"
 class Wiring:
     """Made once per tree, before its actors; it outlives each of them, so that a restart loses no history.
 
-    ``ids`` and ``wires`` are only advanced by the Connection actor; ``closing`` is set once, by the face.
+    ``ids`` and ``wires`` are only advanced by the Connection actor, ``standing`` is only changed by it;
+    ``closing`` is set once, by the face.
     """
 
     name: str
@@ -37,12 +41,15 @@ class Wiring:
     policy: Policy
     transport: Transport
     handlers: Handlers
+    desk: Desk
+    standing: Standing
     bus: Bus
-    relisted: Callable[[str, Raw], None]
+    relisted: Callable[[str, Raw, bool], None]
     ids: Iterator[int]
     wires: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     board: Board = field(default_factory=Board)
     links: Links = field(default_factory=Links)
+    cache: ResponseCache = field(default_factory=ResponseCache)
     halted: Slot[None] = field(default_factory=Slot)
     settlements: Settlements = field(default_factory=Settlements)
     random: Callable[[], float] = random.random

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -20,6 +21,8 @@ Handler: TypeAlias = Callable[[JsonObject], Any]
 _STATELESS: Final = "2026-07-28"
 _BOUND: Final = 10.0
 _METHOD_NOT_FOUND: Final = -32601
+_INTERNAL_ERROR: Final = -32603
+logger: Final = logging.getLogger("mcp_actors.testing")
 _FOREVER: Final = Deadline(float("inf"))
 
 
@@ -193,6 +196,11 @@ class ScriptedPeer:
             result = handler(message.get("params", {}))
         except Refusal as refusal:
             return {"error": refusal.error}
+        except Exception as error:
+            # A mistake in the script is the test's to see, not a server that says nothing.
+            logger.exception("the handler of %s failed", message["method"])
+            failed = f"the script failed: {type(error).__name__}: {error}"
+            return {"error": {"code": _INTERNAL_ERROR, "message": failed}}
         if self.version == _STATELESS and isinstance(result, dict):
             result = {"resultType": "complete", **result}
         return {"result": result}

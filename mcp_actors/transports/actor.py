@@ -6,15 +6,24 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from mcp_actors.protocol.endings import Ending, EndKind
-from mcp_actors.protocol.events import Closed, FramesArrived, Opened
+from mcp_actors.protocol.events import Closed, ExchangeLost, FramesArrived, Opened
+from mcp_actors.protocol.jsonrpc import Id
 from mcp_actors.runtime.actor import Actor, Reason, Ref
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.permits import Permits
 from mcp_actors.runtime.scheduling import wake_patiently
-from mcp_actors.transports.contract import OpenFailed, SendVerdict, Transport, Wire, WireEnded, WireStats
+from mcp_actors.transports.contract import (
+    OpenFailed,
+    SendVerdict,
+    TellsLosses,
+    Transport,
+    Wire,
+    WireEnded,
+    WireStats,
+)
 
 # How long one Flush may keep the actor: a Close that comes meanwhile waits no longer.
 _FLUSH_SLICE: Final = 0.05
@@ -115,8 +124,14 @@ class _Line:
         self.flushing = False
         self._order = order
         self._actor = actor
+        if isinstance(wire, TellsLosses):
+            wire.on_lost = self._lose_one
         name = f"mcp-reader-{label}"
         self.reader = threading.Thread(target=self._read, name=name, daemon=True)
+
+    def _lose_one(self, id_: Id, ending: Ending, outcome: Literal["unknown", "not_sent"]) -> None:
+        """A request of a wire that goes on. Any thread."""
+        self._order.owner.tell(ExchangeLost(self.number, id_, ending, outcome))
 
     def link(self) -> Link:
         return Link(self.number, self.wire.send, self._ask_flush, self.permits, self.wire.stats)

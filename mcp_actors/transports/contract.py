@@ -14,13 +14,18 @@ peer and back until it ends. The laws, tested on any implementation by ``mcp_act
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from mcp_actors.protocol.endings import Ending
+from mcp_actors.protocol.jsonrpc import Id
+from mcp_actors.protocol.types import Tool
 from mcp_actors.runtime.deadline import Deadline
+
+#: What became of a single request, by its id.
+OnLost: TypeAlias = Callable[[Id, Ending, Literal["unknown", "not_sent"]], None]
 
 READ_BYTES = 64 * 1024
 HIGH_WATER_BYTES = 1024 * 1024
@@ -109,6 +114,23 @@ class Transport(Protocol):
 
     def open(self, deadline: Deadline) -> Wire:
         """Open a wire. Raises OpenFailed. The transport actor's thread only."""
+
+
+@runtime_checkable
+class LooksUpTools(Protocol):
+    """A transport that wants to know what the last listing says about a tool, and keeps some from callers."""
+
+    find_tool: Callable[[str], Tool | None]
+
+    def surface(self, tools: list[Tool]) -> list[Tool]:
+        """The tools that can be called over this transport. Any thread."""
+
+
+@runtime_checkable
+class TellsLosses(Protocol):
+    """A wire whose requests can fail one by one. ``on_lost`` is set before anything is sent."""
+
+    on_lost: OnLost | None
 
 
 @runtime_checkable

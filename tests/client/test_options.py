@@ -37,6 +37,13 @@ MakeClient = Callable[..., Client]
         ("protocol", "2023-01-01", ValueError, "protocol must be .* not '2023-01-01'"),
         ("protocol", 5, TypeError, "protocol must be a string, not int"),
         ("client_info", 5, TypeError, "client_info must be a mapping of names to values, not int"),
+        ("client_info", {"x": 1}, ValueError, "client_info must hold a name, which is a string"),
+        ("client_info", {"name": "x"}, ValueError, "client_info must hold a version, which is a string"),
+        ("keep_alive", 0, ValueError, "keep_alive must be a positive number of seconds"),
+        ("log_handler", 5, TypeError, "log_handler must be callable, not int"),
+        ("trace_context", "x", TypeError, "trace_context must be callable, not str"),
+        ("request_timout", 5, TypeError, "no option 'request_timout'; did you mean 'request_timeout'"),
+        ("xyzzy", 5, TypeError, "a client has no option 'xyzzy'$"),
         ("client_info", {"name": object()}, TypeError, "object"),
         ("notification_overflow", "lose", ValueError, "notification_overflow must be .* not 'lose'"),
         ("name", 5, TypeError, "name must be a string, not int"),
@@ -89,7 +96,7 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
     assert (options.request_timeout, options.init_timeout) == (30.0, 10.0)
     assert (options.backoff_min, options.backoff_max, options.backoff_jitter) == (1.0, 30.0, 0.2)
     assert (options.max_frame_bytes, options.max_in_flight, options.window) == (16 * 1024 * 1024, 1024, 1)
-    policy = options.policy()
+    policy = options.policy(options.desk().offer)
     assert policy.tombstone_ttl == 30 + 10 + 30 + 5
     assert (policy.sweep_every, policy.scan_above, policy.max_scanning) == (60.0, 128_000, 8)
     assert (policy.send_attempts, policy.send_delay, policy.send_jitter) == (3, 0.01, 0.5)

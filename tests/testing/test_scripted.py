@@ -142,3 +142,14 @@ def test_it_can_refuse_die_and_be_opened_again(peer: ScriptedPeer) -> None:
 
 def test_dying_before_anybody_came_does_nothing() -> None:
     ScriptedPeer().die()
+
+
+def test_a_mistake_in_the_script_is_answered_as_an_error(
+    peer: ScriptedPeer, caplog: pytest.LogCaptureFixture
+) -> None:
+    peer.handlers["x/y"] = lambda params: params["typo"]
+    wire = connect(peer)
+    ask(wire, 1, "x/y")
+    error = hear(wire)["error"]
+    assert (error["code"], error["message"]) == (-32603, "the script failed: KeyError: 'typo'")
+    assert "the handler of x/y failed" in caplog.text
