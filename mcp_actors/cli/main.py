@@ -19,6 +19,10 @@ def main() -> None:
             "    pip install 'mcp-actors[cli]'\n"
         )
         sys.exit(1)
-    from mcp_actors.cli.app import app
+    try:
+        from mcp_actors.cli.app import app
 
-    app()
+        app()
+    except KeyboardInterrupt:
+        # Too early for any command to answer it, and nothing was started: 128 + SIGINT, as shells count.
+        sys.exit(130)
