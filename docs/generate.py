@@ -11,6 +11,8 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+import client_reference
+
 from mcp_actors import errors
 from mcp_actors.protocol.connection import TABLE
 from mcp_actors.protocol.states import EDGES, State
@@ -95,6 +97,7 @@ SECTIONS: Final[dict[str, Callable[[], Iterator[str]]]] = {
     "error-tree": error_tree,
     "error-table": error_table,
     "events": events,
+    **client_reference.SECTIONS,
 }
 
 

@@ -7,9 +7,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from mcp_actors import errors
 from tests.run_page import blocks, matches
 
 ROOT = Path(__file__).parent.parent
@@ -59,6 +61,62 @@ def test_every_page_is_reachable_from_the_index() -> None:
     index = ROOT / "docs" / "index.md"
     linked = {(index.parent / target).resolve() for target in LINK.findall(index.read_text())}
     assert {page for page in PAGES if page.parent != ROOT} - linked == {index}
+
+
+class Row(NamedTuple):
+    """One row of the table of outcomes, as its cells."""
+
+    number: str
+    happens: str
+    raises: str
+    kind: str
+    outcome: str
+    retryable: str
+    server: str
+    advice: str
+    proof: str
+
+    @property
+    def error(self) -> type[errors.McpError] | None:
+        """The class that it names first, if it is one of ours."""
+        named = re.match(r"`(\w+)`", self.raises)
+        return getattr(errors, named[1], None) if named else None
+
+
+OUTCOMES = (ROOT / "docs" / "outcomes.md").read_text()
+ROWS = [Row(*map(str.strip, cells.split("|"))) for cells in re.findall(r"^\| (\d+ \|.*) \|$", OUTCOMES, re.M)]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.number)
+def test_a_row_of_the_outcomes_is_proven(row: Row) -> None:
+    assert row.error is None or row.error.type in row.kind
+    printed = [words for words in _printed() if words[0] == row.number]
+    if row.proof != "below":
+        assert printed == []
+        assert _exists(row.proof)
+        return
+    assert printed
+    for _, raised, *more in printed:
+        assert raised in row.raises or row.raises == "what it raised"
+        if row.error is not None:
+            assert more == [row.kind, row.outcome or "-", {"yes": "True", "no": "False"}[row.retryable]]
+
+
+def test_the_rows_of_the_outcomes_are_numbered() -> None:
+    assert [row.number for row in ROWS] == [str(number) for number in range(1, len(ROWS) + 1)]
+    assert {words[0] for words in _printed() if words[0].isdigit()} <= {row.number for row in ROWS}
+
+
+def _printed() -> list[list[str]]:
+    outputs = [block.output for block in blocks(OUTCOMES) if block.output is not None]
+    return [line.split() for output in outputs for line in output.splitlines()]
+
+
+def _exists(proof: str) -> bool:
+    """Whether a link to a test leads to a file that has it."""
+    linked = re.fullmatch(r"\[`(test_\w+)`\]\((.+)\)", proof)
+    assert linked is not None
+    return f"\ndef {linked[1]}(" in (ROOT / "docs" / linked[2]).read_text()
 
 
 def test_an_output_that_differs_is_found() -> None:

@@ -13,10 +13,41 @@ ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 #: What each example must have printed, among other things.
 SAYS = {
-    "notebook_safe.py": ["2 + 3 = 5", "mcp_actors.stderr.demo: counting to 2"],
+    "agent_loop.py": ['add({"a": 2, "b": 40}) -> 42', "2 + 40 is 42; I could not divide (no tool 'divide')"],
+    "config_file.py": [
+        "demo speaks 2026-07-28",
+        "its last words: no database",
+        "TOKEN is not set",
+        "is disabled",
+    ],
+    "elicitation_and_sampling.py": [
+        "Where to? (string",
+        "2 nights in Graz. It has a clock",
+        "No trip, then.",
+    ],
+    "flask_app.py": [
+        "'200 8'",
+        "504 no answer in time",
+        "502 BAD GATEWAY",
+        "503 SERVICE",
+        "afterwards: 200 42",
+    ],
+    "notebook_safe.py": [
+        "2 + 3 = 5",
+        "mcp_actors.stderr.demo: counting to 1000",
+        "interrupted: the client is ready",
+        "and goes on: 4 + 5 = 9",
+        "<Toolbox of 3 tools>",
+    ],
     "own_transport.py": ["all laws hold", "over TCP: 2 + 3 = 5"],
     "progress_and_cancel.py": ["3 of 3", "within 0.3 s", "cancelled: True", "the connection is ready"],
     "quickstart.py": ["demo speaks MCP 2026-07-28", "2 + 40 = 42"],
+    "subscriptions.py": [
+        "'notes://monday': 'buy bread'",
+        "news may be missing: the connection was lost",
+        "'notes://tuesday': 'visit Ada'",
+        "the subscriptions are still there",
+    ],
     "survive_a_crash.py": ["outcome: unknown", "FATAL: database password rejected", "after: 3 + 4 = 7"],
     "threads_share_a_client.py": ["['0', '2', '4', '6', '8', '10', '12', '14', '16', '18']"],
 }
