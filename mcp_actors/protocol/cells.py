@@ -28,7 +28,7 @@ from mcp_actors.protocol.handshake import Failed, candidates
 from mcp_actors.protocol.introduction import Introduced, Introduction, Verdict
 from mcp_actors.protocol.outcomes import Cause, NotReady, Parked, Ready, Stopped, TimedOut
 from mcp_actors.protocol.policy import Policy
-from mcp_actors.protocol.pulse import Beat, Pulse
+from mcp_actors.protocol.pulse import Beat, Pulse, silence
 from mcp_actors.protocol.revisions import Era
 from mcp_actors.protocol.standing import Standing
 from mcp_actors.protocol.states import State
@@ -251,7 +251,7 @@ class Cells:
         deaf = self.flow.outstanding == 0
         beat = self.pulse.beat(busy=deaf or len(self.conversation.pending) > 0)
         if beat is Beat.DEAD:
-            return self._retreat(_silent(self._policy.keep_alive_misses, self._policy.keep_alive))
+            return self._retreat(silence(self._policy.keep_alive_misses, self._policy.keep_alive))
         if beat is Beat.ASK:
             self.conversation.ask_for_life()
         self._out.append(SetTimer(E.PulseDue(), self._policy.keep_alive))
@@ -395,8 +395,3 @@ class Cells:
         n = self.flow.grant()
         if n:
             self._out.append(Permit(n))
-
-
-def _silent(misses: int, seconds: float) -> Ending:
-    words = f"the server did not answer {misses} pings in {misses * seconds:g} s"
-    return Ending(EndKind.BROKEN, words)

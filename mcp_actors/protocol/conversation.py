@@ -56,15 +56,14 @@ from mcp_actors.protocol.outcomes import (
 from mcp_actors.protocol.pending import Caller, Flight, Pending
 from mcp_actors.protocol.policy import Policy
 from mcp_actors.protocol.recovery import LISTINGS
-from mcp_actors.protocol.standing import LASTING, SUBSCRIBE, Standing
-from mcp_actors.protocol.subscriptions import Subscriptions
+from mcp_actors.protocol.standing import LASTING, Standing
+from mcp_actors.protocol.subscriptions import DONE, Subscriptions, verdict
 from mcp_actors.protocol.tombstones import Tombstones
 
 _PROGRESS: Final = "notifications/progress"
 _CANCELLED: Final = "notifications/cancelled"
 #: Calls that leave something behind when they succeed.
 _REMEMBERED: Final = frozenset(LISTINGS) | frozenset(LASTING)
-_NOTHING: Final = Raw(b"{}")
 
 
 class Conversation:
@@ -150,7 +149,7 @@ class Conversation:
         if frame is None:
             self._retire(self.subscriptions.close())
             self.pending.take(flight.id)
-            self._end(flight, Completed(_NOTHING), bury=False)
+            self._end(flight, DONE, bury=False)
         return frame
 
     def listen(self) -> int | None:
@@ -222,7 +221,7 @@ class Conversation:
                 self.subscriptions.take_back(stream)
             self.bury(stream)
             if flight is not None:
-                self._end(flight, _verdict(flight, granted), bury=False)
+                self._end(flight, verdict(flight, granted), bury=False)
 
     def bury(self, id_: int) -> None:
         """Nobody waits for this id any more, but an answer may still come."""
@@ -277,7 +276,7 @@ class Conversation:
         if flight is not None:
             self._end(flight, Lost(event.ending, event.outcome), bury=event.outcome == "unknown")
         elif not self._errands.done(event.id):
-            self.subscriptions.ended(event.id)
+            self.subscriptions.interrupted(event.id)
 
     def lose(self, ending: Ending) -> None:
         """The wire ended: every call ends with it, and none is repeated."""
@@ -388,14 +387,7 @@ class Conversation:
         self._retire(begun.older, begun.granted)
         flight = self.pending.take(begun.id)
         if flight is not None:
-            self._end(flight, _verdict(flight, begun.granted), bury=False)
-
-
-def _verdict(flight: Flight, granted: frozenset[str] | None) -> CallOutcome:
-    """What became of a call that was made by opening a stream."""
-    if granted is None or flight.method != SUBSCRIBE or flight.subject in granted:
-        return Completed(_NOTHING)
-    return BadAnswer(f"the server did not grant a subscription to {flight.subject}")
+            self._end(flight, verdict(flight, begun.granted), bury=False)
 
 
 def _object(params: Raw | None) -> dict[str, Any]:

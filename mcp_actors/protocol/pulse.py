@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from mcp_actors.protocol.endings import Ending, EndKind
+
 
 class Beat(Enum):
     """What to do when it is time to look."""
@@ -35,3 +37,8 @@ class Pulse:
             return Beat.DEAD
         self._asked += 1
         return Beat.ASK
+
+
+def silence(misses: int, seconds: float) -> Ending:
+    """The end of a wire whose server missed so many pings, one every so many seconds."""
+    return Ending(EndKind.BROKEN, f"the server did not answer {misses} pings in {misses * seconds:g} s")

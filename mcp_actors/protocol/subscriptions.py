@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from mcp_actors.protocol.actions import Action, CancelTimer, Missed, SetTimer
 from mcp_actors.protocol.agreement import Agreement
@@ -14,12 +14,16 @@ from mcp_actors.protocol.envelope import Envelopes
 from mcp_actors.protocol.events import ListenDue
 from mcp_actors.protocol.insistence import Insistence
 from mcp_actors.protocol.listening import LISTEN, Listening
+from mcp_actors.protocol.outcomes import BadAnswer, CallOutcome, Completed
+from mcp_actors.protocol.pending import Flight
 from mcp_actors.protocol.policy import Policy
 from mcp_actors.protocol.revisions import Era
 from mcp_actors.protocol.standing import SUBSCRIBE, UNSUBSCRIBE, Standing
 from mcp_actors.protocol.types.capabilities import declares
 from mcp_actors.protocol.types.subscriptions import SUBSCRIPTION_ID
 
+#: The outcome of a call that the machine answers itself.
+DONE: Final = Completed(Raw(b"{}"))
 _TRANSLATED: Final = frozenset({SUBSCRIBE, UNSUBSCRIBE})
 
 
@@ -136,6 +140,15 @@ class Subscriptions:
         self._ends += 1
         return True
 
+    def interrupted(self, id_: object) -> None:
+        """The server may not even know of it: if it was a stream, it is asked for again later."""
+        if self._listening.proposes(id_):
+            self._listening.settle(id_)
+            self._listen_later()
+            self._ends += 1
+        else:
+            self.ended(id_)
+
     def take_back(self, stream: int) -> None:
         """Tell the server that a stream is not wanted any more."""
         assert self._envelopes is not None
@@ -149,6 +162,13 @@ class Subscriptions:
 
     def _listen_later(self) -> None:
         self._out.append(SetTimer(ListenDue(), self._policy.backoff.delay(self._ends, self._random)))
+
+
+def verdict(flight: Flight, granted: frozenset[str] | None) -> CallOutcome:
+    """What became of a call that was made by opening a stream, when the server granted these resources."""
+    if granted is None or flight.method != SUBSCRIBE or flight.subject in granted:
+        return DONE
+    return BadAnswer(f"the server did not grant a subscription to {flight.subject}")
 
 
 def _granted(notifications: object) -> frozenset[str] | None:

@@ -6,7 +6,7 @@ import json
 from collections import deque
 from collections.abc import Sequence
 from itertools import count, cycle
-from typing import Any
+from typing import Any, Literal
 
 from mcp_actors.protocol import actions as A
 from mcp_actors.protocol import events as E
@@ -100,6 +100,15 @@ class Model:
         if wire is self.wire:
             self.wire = None
         return self.feed(E.Closed(wire.number, ending))
+
+    def lose_one(self, id_: int, outcome: Literal["unknown", "not_sent"]) -> None:
+        """A wire with an exchange for each request loses one of them."""
+        wire = self.wire
+        assert wire is not None
+        self.feed(E.ExchangeLost(wire.number, id_, GONE, outcome))
+        wire.pings.discard(id_)
+        if id_ in wire.streaming:
+            wire.streams[id_].over = True
 
     def expire(self, timer: E.Timer) -> None:
         """A timer that was set is due."""

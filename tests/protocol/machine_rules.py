@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
@@ -16,7 +16,7 @@ from mcp_actors.protocol.policy import Policy
 from mcp_actors.protocol.standing import SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE, Standing
 from mcp_actors.protocol.states import State
 from tests.protocol import toy_server as toy
-from tests.protocol.machine_model import Model
+from tests.protocol.machine_model import GONE, Model
 from tests.protocol.machine_speech import DUTIES, NEWS, SPEECHES, STREAMS, URIS, Voice
 from tests.protocol.machine_stage import Stage
 from tests.protocol.machine_wire import Speech
@@ -178,12 +178,18 @@ class World(Stage):
         self.model.end(self.model.wire, Ending(EndKind.EOF, "it ended"))
         self._walk_to_ready(n)
 
+    @precondition(lambda self: self._talking() and self._written())
+    @rule(n=PICK, outcome=st.sampled_from(("unknown", "not_sent")))
+    def one_exchange_is_lost(self, n: int, outcome: Literal["unknown", "not_sent"]) -> None:
+        ids = self._written()
+        self.model.lose_one(ids[-1 - n % len(ids)], outcome)
+
     @rule(mood=st.sampled_from(("taking", "taking", "busy", "gone")))
     def the_wire_becomes(self, mood: str) -> None:
         self.model.mood = mood
 
     @precondition(lambda self: any(wire is not self.model.wire for wire in self.model.wires.values()))
-    @rule(n=PICK, what=st.sampled_from(("opens", "speaks", "scanned", "ends")))
+    @rule(n=PICK, what=st.sampled_from(("opens", "speaks", "scanned", "loses", "ends")))
     def an_old_wire_still_talks(self, n: int, what: str) -> None:
         model = self.model
         old = [wire for wire in model.wires.values() if wire is not model.wire]
@@ -194,6 +200,7 @@ class World(Stage):
             "opens": E.Opened(wire.number),
             "speaks": E.FramesArrived(wire.number, (toy.news("notifications/message", n=0),)),
             "scanned": E.Scanned(wire.number, 0, message),
+            "loses": E.ExchangeLost(wire.number, offered[-1] if offered else 1, GONE, "unknown"),
             "ends": E.Closed(wire.number, Ending(EndKind.EXIT, "at last")),
         }
         echo = self._feed(talk[what])

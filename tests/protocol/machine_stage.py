@@ -52,6 +52,9 @@ class Stage(RuleBasedStateMachine):
         wire = self.model.wire
         return wire if wire and wire.live and wire.scans else None
 
+    def _written(self) -> list[int]:
+        return [id_ for id_ in self.model.history.offered if self.model.history.accepted[id_]]
+
     def _streams(self) -> bool:
         wire = self._readable()
         return wire is not None and bool(wire.streams)

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-LAWS = "test_connection_properties.py"
-
-
-@dataclass(frozen=True)
-class Mutation:
-    """In ``module``, ``old`` becomes ``new``; ``caught_by`` names the test files, likeliest first."""
-
-    name: str
-    module: str
-    old: str
-    new: str
-    caught_by: tuple[str, ...] = (LAWS,)
-
+from tests.protocol.mutation import LAWS, Mutation
+from tests.protocol.mutations_of_agreed import AGREED
 
 MUTATIONS = (
+    *AGREED,
     Mutation(
         "a loss does not fail the pending calls",
-        "connection.py",
+        "cells.py",
         "        self.conversation.lose(cause if isinstance(cause, Ending) else _CLOSED_BY_US)\n",
         "",
     ),
     Mutation(
         "a lane that eases grants permits in any state",
-        "connection.py",
+        "cells.py",
         "        if self.state is State.READY or self._introduction is not None:\n"
         "            self._replenish()\n",
         "        self._replenish()\n",
-        (LAWS, "test_connection.py"),
     ),
     Mutation(
         "a permit is granted twice",
@@ -75,11 +62,11 @@ MUTATIONS = (
         "an answered call stays in the table and is answered again",
         "conversation.py",
         "        flight = self.pending.take(id_)\n"
-        "        if flight is None:\n"
-        "            self._out.append(Unmatched",
+        "        if flight is not None:\n"
+        "            if self.subscriptions.proposes",
         "        flight = self.pending.get(id_)\n"
-        "        if flight is None:\n"
-        "            self._out.append(Unmatched",
+        "        if flight is not None:\n"
+        "            if self.subscriptions.proposes",
     ),
     Mutation(
         "a probe that is given up is cancelled upstream",
@@ -91,7 +78,7 @@ MUTATIONS = (
         self._bury()
         return self._follow(self._handshake.silent())
 """,
-        (LAWS, "test_introduction.py"),
+        ("test_introduction.py", LAWS),
     ),
     Mutation(
         "ids match when they are equal, so that True is 1",
@@ -102,20 +89,20 @@ MUTATIONS = (
     ),
     Mutation(
         "the frames of an old wire are delivered",
-        "connection.py",
+        "cells.py",
         "        if event.wire != self.wire:\n            return self.state\n        self.flow.used()\n",
         "        self.flow.used()\n",
         (LAWS, "test_connection.py"),
     ),
     Mutation(
         "the end of an old wire ends the new one",
-        "connection.py",
+        "cells.py",
         "        if event.wire != self.wire:\n            return self.state\n        self.wire = None\n",
         "        self.wire = None\n",
     ),
     Mutation(
         "a parked connection forgets its waiters",
-        "connection.py",
+        "cells.py",
         "        self.waiters.dismiss(Parked(self.attempts.failed_starts, self.cause))\n",
         "",
         (LAWS, "test_connection.py"),
@@ -146,7 +133,7 @@ MUTATIONS = (
         "            flight.attempts += 1\n            self._out.append(Send(frame, id_))\n",
         "            flight.attempts += 1\n            self._out.append(Send(frame, id_))\n"
         "            self._out.append(Send(frame, id_))\n",
-        (LAWS, "test_conversation.py"),
+        ("test_conversation.py", LAWS),
     ),
     Mutation(
         "what the wire left unsent is called unknown",
@@ -164,13 +151,13 @@ MUTATIONS = (
     ),
     Mutation(
         "nothing ends a backoff",
-        "connection.py",
+        "cells.py",
         "        self._out.append(SetTimer(E.StateExpired(), self._delay))\n",
         "",
     ),
     Mutation(
         "nothing bounds a handshake after a backoff",
-        "connection.py",
+        "cells.py",
         "        self._out.append(SetTimer(E.StateExpired(), self._policy.init_timeout))\n"
         "        return State.STARTING",
         "        return State.STARTING",
@@ -181,37 +168,37 @@ MUTATIONS = (
         '        flight = self.pending.get(params.get("progressToken"))\n',
         '        flight = self.pending.get(params.get("progressToken")) or getattr(self, "_last", None)\n'
         "        self._last = flight\n",
-        (LAWS, "test_conversation_news.py"),
+        ("test_conversation_news.py",),
     ),
     Mutation(
         "a parked connection never opens again",
         "attempts.py",
         "        self.parked = False\n        self.failed_starts = self._row = 0\n",
         "        self.failed_starts = self._row = 0\n",
-        (LAWS, "test_attempts.py"),
+        ("test_attempts.py", LAWS),
     ),
     Mutation(
         "a second beginning opens a second wire",
-        "connection.py",
+        "cells.py",
         "        return self.open(event) if self.wire is None else self.state\n",
         "        return self.open(event)\n",
     ),
     Mutation(
         "a wire that ends after the halt halts again",
-        "connection.py",
+        "cells.py",
         "        self.wire = None\n        self._out.append(Halt())\n",
         "        self._out.append(Halt())\n",
     ),
     Mutation(
         "news before a failed handshake waits for the next wire",
-        "connection.py",
+        "cells.py",
         "        self.conversation.flush()\n"
         "        if state is not State.BACKOFF:\n"
         "            self._replenish()\n",
         "        if state is not State.BACKOFF:\n"
         "            self.conversation.flush()\n"
         "            self._replenish()\n",
-        (LAWS, "test_repairs.py"),
+        ("test_repairs.py", LAWS),
     ),
     Mutation(
         "small frames overtake a large one",
@@ -221,9 +208,9 @@ MUTATIONS = (
     ),
     Mutation(
         "a pause outlives its wire",
-        "connection.py",
-        "CancelTimer(E.UptimeReached()), CancelTimer(E.PauseOver())",
-        "CancelTimer(E.UptimeReached())",
+        "cells.py",
+        "        self._out.append(CancelTimer(E.PauseOver()))\n        self._out.append(CancelTimer(E.Pulse",
+        "        self._out.append(CancelTimer(E.Pulse",
     ),
     Mutation(
         "news is dropped before it is merged",

@@ -183,6 +183,13 @@ AGREED = (
         (CROSSINGS,),
     ),
     Mutation(
+        "a stream whose exchange broke counts as refused",
+        "subscriptions.py",
+        "        if self._listening.proposes(id_):\n            self._listening.settle(id_)\n",
+        "        if self._listening.proposes(id_):\n            self._listening.refuse(id_)\n",
+        (CROSSINGS, LAWS),
+    ),
+    Mutation(
         "the time to listen again outlives its wire",
         "subscriptions.py",
         "        self._out.append(CancelTimer(ListenDue()))\n",

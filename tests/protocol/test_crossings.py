@@ -13,7 +13,7 @@ from mcp_actors.protocol.offer import Offer
 from mcp_actors.protocol.outcomes import BadAnswer, Completed, Rejected, TimedOut, Withdrawn
 from mcp_actors.protocol.states import State
 from tests.protocol import toy_server as toy
-from tests.protocol.driver import Driver
+from tests.protocol.driver import EOF, Driver
 
 OLD, NEW = toy.LEGACY[0], toy.MODERN
 TOOLS = "notifications/tools/list_changed"
@@ -154,6 +154,21 @@ def test_what_depended_on_a_callers_stream_is_asked_for_again_when_that_came_to_
     else:
         driver.do(E.RequestExpired(id_))
         assert isinstance(driver.outcomes()["bob"], TimedOut)
+    assert E.ListenDue() in driver.timers()
+    driver.do(E.ListenDue())
+    assert wanted(driver) == ["a:1"]
+
+
+@pytest.mark.parametrize("ready", [True, False])
+def test_a_stream_whose_exchange_broke_is_asked_for_again_and_nothing_is_lost(ready: bool) -> None:
+    driver = reconnecting(modern("a:1"), NEW)
+    id_ = stream(driver)
+    if ready:
+        driver.do(E.ProbeExpired())
+    assert driver.machine.wire is not None
+    driver.do(E.ExchangeLost(driver.machine.wire, id_, EOF, "not_sent"))
+    assert driver.state is State.READY
+    assert [action.lost for action in driver.actions if isinstance(action, Missed)] == ([] if ready else [()])
     assert E.ListenDue() in driver.timers()
     driver.do(E.ListenDue())
     assert wanted(driver) == ["a:1"]

@@ -13,15 +13,17 @@ from pathlib import Path
 import pytest
 
 import mcp_actors.protocol
-from tests.protocol.mutations import MUTATIONS, Mutation
+from tests.protocol.mutation import Mutation
+from tests.protocol.mutations import MUTATIONS
 
 PROTOCOL = Path(mcp_actors.protocol.__file__).parent
 TESTS = Path(__file__).parent
 PROJECT = TESTS.parent.parent
-EXAMPLES = 300
-# A mutant that is only slow is not caught by that.
+EXAMPLES = 600
+# A mutant that is only slow is not caught by that, and nobody reads the shrunk form of what catches it.
 CONFTEST = """import hypothesis
-hypothesis.settings.register_profile("mutants", deadline=None, database=None)
+phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]
+hypothesis.settings.register_profile("mutants", deadline=None, database=None, phases=phases)
 hypothesis.settings.load_profile("mutants")
 """
 CLEAN = Mutation("no bug", "connection.py", "", "")
@@ -29,7 +31,7 @@ Verdict = subprocess.CompletedProcess[str]
 
 
 def build(root: Path, mutation: Mutation) -> None:
-    """A tree with the mutated package alone: nothing else of the project is imported."""
+    """A tree with the mutated package and the errors below it: nothing else of the project is imported."""
     (root / "tests").mkdir(parents=True)
     (root / "mcp_actors").mkdir()
     for package in ("tests", "mcp_actors"):
@@ -37,6 +39,7 @@ def build(root: Path, mutation: Mutation) -> None:
     ignored = shutil.ignore_patterns("__pycache__", "conftest.py")
     shutil.copytree(PROTOCOL, root / "mcp_actors" / "protocol", ignore=ignored)
     shutil.copytree(TESTS, root / "tests" / "protocol", ignore=ignored)
+    shutil.copy(PROTOCOL.parent / "errors.py", root / "mcp_actors")
     shutil.copy(PROJECT / "pyproject.toml", root)
     (root / "tests" / "conftest.py").write_text(CONFTEST)
     if mutation is not CLEAN:
