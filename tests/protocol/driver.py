@@ -51,6 +51,10 @@ class Driver:
     def state(self) -> State:
         return self.machine.state
 
+    def is_in(self, state: State) -> bool:
+        """Whether the machine is in that state; asked anew each time, also for the type checker."""
+        return self.machine.state is state
+
     def do(self, *events: E.Event) -> list[Action]:
         for event in events:
             self.actions = self.machine.handle(event)

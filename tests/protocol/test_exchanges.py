@@ -26,7 +26,7 @@ def test_one_lost_exchange_is_one_lost_call(outcome: str) -> None:
     first, second = driver.call("ann"), driver.call("bob")
     lose(driver, first, outcome)
     assert driver.outcomes() == {"ann": Lost(EOF, outcome)}  # type: ignore[arg-type]
-    assert driver.state is State.READY
+    assert driver.is_in(State.READY)
     driver.hear(toy.result(first, {}), toy.result(second, {}))
     assert set(driver.outcomes()) == {"bob"}
     assert driver.all(Unmatched) == [Unmatched(first, late=outcome == "unknown")]
@@ -45,7 +45,7 @@ def test_of_an_earlier_wire_or_of_nobody_it_does_nothing() -> None:
 def test_a_lost_question_of_the_handshake_is_a_failed_start() -> None:
     driver = Driver().to(State.INITIALIZING)
     lose(driver, 1)
-    assert driver.state is State.BACKOFF
+    assert driver.is_in(State.BACKOFF)
     assert driver.machine.cause == EOF
 
 
@@ -55,7 +55,7 @@ def test_a_lost_sign_of_life_is_a_miss_like_any_other() -> None:
     question = driver.question()
     assert question is not None
     lose(driver, question["id"])
-    assert driver.state is State.READY
+    assert driver.is_in(State.READY)
     driver.hear(toy.result(question["id"], {}))
     assert driver.all(Unmatched) == [Unmatched(question["id"], late=False)]
 
@@ -71,8 +71,8 @@ def test_a_lost_stream_of_news_is_opened_again() -> None:
 
 def test_a_stream_that_is_lost_before_it_began_does_not_hold_up_the_connection() -> None:
     driver = Driver(listens=["notifications/tools/list_changed"]).to(State.READY, toy.MODERN)
-    assert driver.state is State.INITIALIZING
+    assert driver.is_in(State.INITIALIZING)
     question = driver.question()
     assert question is not None
     lose(driver, question["id"])
-    assert driver.state is State.READY
+    assert driver.is_in(State.READY)

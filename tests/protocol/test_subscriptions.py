@@ -233,19 +233,19 @@ def test_a_server_that_offers_no_subscriptions_is_asked_as_it_was_said() -> None
 
 def test_a_listener_for_lists_makes_a_stream_and_waits_for_it_before_anything_else() -> None:
     driver = Driver(listens=[TOOLS]).to(State.READY, NEW)
-    assert driver.state is State.INITIALIZING
+    assert driver.is_in(State.INITIALIZING)
     assert wanted(driver) == {"toolsListChanged": True}
     question = driver.question()
     assert question is not None
     driver.hear(toy.acknowledged(question["id"], toolsListChanged=True))
-    assert driver.state is State.READY
+    assert driver.is_in(State.READY)
 
 
 def test_a_stream_that_is_never_acknowledged_does_not_hold_up_the_connection() -> None:
     driver = Driver(listens=[TOOLS]).to(State.READY, NEW)
     assert driver.timers()[E.ProbeExpired()] == 3.0
     driver.do(E.ProbeExpired())
-    assert driver.state is State.READY
+    assert driver.is_in(State.READY)
     assert CancelTimer(E.ProbeExpired()) in driver.actions
 
 
@@ -254,9 +254,9 @@ def test_a_stream_that_is_refused_does_not_hold_up_the_connection_either() -> No
     question = driver.question()
     assert question is not None
     driver.hear(toy.news("notifications/message", level="info", data="hello"))
-    assert driver.state is State.INITIALIZING
+    assert driver.is_in(State.INITIALIZING)
     driver.hear(toy.error(question["id"], -32601))
-    assert driver.state is State.READY
+    assert driver.is_in(State.READY)
     assert driver.all(Unmatched) == []
 
 
@@ -267,7 +267,7 @@ def test_what_the_server_does_not_offer_is_not_listened_for() -> None:
 
 def test_in_the_handshake_era_nobody_has_to_listen() -> None:
     driver = Driver(listens=[TOOLS]).to(State.READY, OLD)
-    assert driver.state is State.READY
+    assert driver.is_in(State.READY)
     assert driver.do(E.NewsWanted()) == []
 
 
@@ -354,12 +354,12 @@ def test_the_end_of_a_stream_that_was_taken_back_is_a_late_answer() -> None:
 def test_after_a_loss_everything_is_subscribed_to_again_before_the_connection_is_ready_stateless() -> None:
     driver, _ = subscribed("a:1", "a:2")
     reconnected(driver, NEW)
-    assert driver.state is State.INITIALIZING
+    assert driver.is_in(State.INITIALIZING)
     assert wanted(driver) == {"resourceSubscriptions": ["a:1", "a:2"]}
     question = driver.question()
     assert question is not None
     driver.hear(toy.acknowledged(question["id"], "a:1", "a:2"))
-    assert driver.state is State.READY
+    assert driver.is_in(State.READY)
     assert driver.all(Missed) == [Missed("the connection was lost")]
 
 
@@ -370,7 +370,7 @@ def test_after_a_loss_level_and_subscriptions_are_renewed_before_the_connection_
         driver.hear(toy.result(driver.call("ann", method, **params), {}))
     reconnected(driver, OLD)
     asked = []
-    while driver.state is State.INITIALIZING:
+    while driver.is_in(State.INITIALIZING):
         question = driver.question()
         assert question is not None
         asked.append((question["method"], question["params"]))
@@ -389,7 +389,7 @@ def test_a_subscription_that_cannot_be_renewed_is_said_to_be_lost() -> None:
         question = driver.question()
         assert question is not None
         driver.hear(toy.error(question["id"], -32603))
-    assert driver.state is State.READY
+    assert driver.is_in(State.READY)
     assert driver.all(Missed) == [Missed("the connection was lost", ("a:1",))]
     assert driver.standing.uris == {}
 
@@ -413,7 +413,7 @@ def test_after_a_loss_the_server_is_told_to_look_at_the_roots_again(offer: Offer
     first = [message["method"] for message in driver.sent()]
     assert "notifications/roots/list_changed" not in first
     reconnected(driver, OLD)
-    assert driver.state is State.READY
+    assert driver.is_in(State.READY)
     assert ("notifications/roots/list_changed" in [m["method"] for m in driver.sent()]) is told
 
 
@@ -435,7 +435,7 @@ def test_a_server_that_no_longer_offers_something_is_not_asked_for_it() -> None:
     driver.hear(
         toy.result(question["id"], {"protocolVersion": OLD, "capabilities": {}, "serverInfo": {"name": "x"}})
     )
-    assert driver.state is State.READY
+    assert driver.is_in(State.READY)
 
 
 # The streams by themselves.
