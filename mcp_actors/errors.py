@@ -8,6 +8,7 @@
     │   ├── FrameTooLarge               protocol       a frame above ``max_frame_bytes``
     │   ├── UnsupportedVersion          protocol       no protocol revision in common
     │   └── InvalidResponse             protocol       an answer that is not what its method promises
+    ├── AuthorizationFailed             authorization  no token for the server, or it takes none of ours
     ├── RemoteError                     jsonrpc        the server answered with a JSON-RPC error
     ├── Unavailable                     state          the connection is not ready now
     ├── ForkedClient                    state          a call or future that belongs to the parent process
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from mcp_actors.telemetry.crash_report import CrashReport
 
 __all__ = [
+    "AuthorizationFailed",
     "Backpressure",
     "Cancelled",
     "CapabilityMissing",
@@ -149,6 +151,28 @@ class UnsupportedVersion(ProtocolError):
 
 class InvalidResponse(ProtocolError):
     """An answer that is not what its method promises."""
+
+
+class AuthorizationFailed(McpError):
+    """The server wants an authorization that could not be obtained, or refuses the one it was shown.
+
+    ``retryable`` where the same call may succeed later: an authorization server out of reach, a person who
+    has yet to finish a login.
+    """
+
+    type = "authorization"
+    hint = "the first line says which step failed, at which URL, and what to do"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool = False,
+        details: Mapping[str, Any] | None = None,
+        crash_report: CrashReport | None = None,
+    ) -> None:
+        super().__init__(message, details=details, crash_report=crash_report)
+        self.retryable = retryable
 
 
 class RemoteError(McpError):

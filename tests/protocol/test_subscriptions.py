@@ -301,7 +301,7 @@ def test_a_stream_that_a_busy_wire_refused_is_offered_again_until_it_is_taken() 
         assert driver.all(Send) == [send]
     driver.do(E.SendRefused(send.token, send.frame))
     driver.lose()
-    assert CancelTimer(timer.event) in driver.actions
+    assert CancelTimer(E.RetryDue(send.token)) in driver.actions
     assert driver.do(E.RetryDue(send.token)) == []
 
 
