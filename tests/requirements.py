@@ -280,7 +280,6 @@ REQUIREMENTS: Final = (
         "security:oauth",
         "the whole client flow, issuer-bound credentials, no token to another origin, redirects not "
         "followed off-origin",
-        HTTP,
     ),
     Requirement(
         "security:resource-server",

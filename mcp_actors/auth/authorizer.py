@@ -1,0 +1,253 @@
+"""The authorizer behind every grant: finds out who authorizes, keeps the tokens, renews and extends them."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, TypeAlias
+
+from msgspec.structs import replace
+
+from mcp_actors.auth.binding import Binding
+from mcp_actors.auth.challenge import Challenge, choose, parse
+from mcp_actors.auth.confidences import Confidences
+from mcp_actors.auth.discovery import Site, discover
+from mcp_actors.auth.errand import Errand
+from mcp_actors.auth.fetching import Fetcher, Network
+from mcp_actors.auth.flights import Flight, Flights, interrupted
+from mcp_actors.auth.grants.grant import Grant
+from mcp_actors.auth.ledger import Held, Ledger, Page
+from mcp_actors.auth.scopes import first_scopes, union
+from mcp_actors.auth.storage import TokenStorage
+from mcp_actors.auth.tokens import Tokens
+from mcp_actors.auth.urls import canonical, same_origin, shown
+from mcp_actors.errors import AuthorizationFailed
+from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.runtime.slot import SlotTimeout
+from mcp_actors.transports.http.authorizer import Attempt, Refusal
+
+__all__ = ["GrantAuthorizer"]
+
+logger = logging.getLogger("mcp_actors.auth")
+
+_Job: TypeAlias = Callable[[Flight], None]
+
+#: Refusals of one request, whatever the reason, before it is given up.
+_MOST_REFUSALS: Final = 6
+#: Authorizations for one request: more scopes than that are not asked for one after the other.
+_MOST_AUTHORIZATIONS: Final = 3
+_LOOK_AGAIN: Final = 0.05
+#: Longer than a login may take elsewhere.
+_PATIENCE: Final = 900.0
+_JOIN_SECONDS: Final = 2.0
+
+
+class GrantAuthorizer:
+    """An `Authorizer` for one MCP server. Any thread may call anything.
+
+    A call waits for a new token until its own deadline. The errand that fetches it has its own limits (each
+    request ``request_timeout``, a person's login ``timeout``) and goes on: a later call joins it.
+    """
+
+    def __init__(
+        self, grant: Grant, network: Network, storage: TokenStorage, flights: Flights, binding: Binding
+    ) -> None:
+        self._grant = grant
+        self._network = network
+        self._server_url = network.server_url
+        self._storage = storage
+        self._flights = flights
+        self._binding = binding
+        self._key = canonical(network.server_url)
+        self._purpose = f"the authorization for {shown(network.server_url)}"
+        self._ledger = Ledger()
+        self._confidences = Confidences()
+        self._announced: str | None = None
+        # Written by the flight's thread only, of which there is one at a time.
+        self._held: Held | None = None
+
+    # -- the contract of transports.http.authorizer -------------------------------------------------------
+
+    def headers(self, attempt: Attempt) -> Mapping[str, str]:
+        """See `Authorizer`. A token goes to the origin it was issued for and to no other."""
+        if not same_origin(attempt.url, self._server_url):
+            return {}
+        held = self._held
+        if held is not None and held.tokens.expired:
+            old = held
+            self._join(lambda flight: self._renew(flight, old), attempt)
+            held = self._held
+        self._ledger.page(attempt).used = held
+        return {} if held is None else self._binding.present(held.tokens, attempt.method, attempt.url)
+
+    def refused(self, attempt: Attempt, refusal: Refusal) -> bool:
+        """See `Authorizer`. Repeat a request with the same attempt, or one with the same deadline object."""
+        if not same_origin(attempt.url, self._server_url):
+            return False
+        page, challenge = self._ledger.page(attempt), choose(parse(refusal.challenges))
+        page.refusals += 1
+        if page.refusals > _MOST_REFUSALS:
+            raise self._refusal(f"refused {page.refusals} times in a row")
+        fresh_nonce = self._binding.learn(attempt.url, refusal.headers)
+        if challenge.error == "use_dpop_nonce":
+            return fresh_nonce
+        if refusal.status == 403 and challenge.error != "insufficient_scope":
+            return False
+        if self._held is page.used:
+            self._reauthorize(attempt, page, challenge, more=refusal.status == 403)
+        return True
+
+    def answered(self, attempt: Attempt, headers: Mapping[str, str]) -> None:
+        """See `Authorizer`."""
+        page = self._ledger.close(attempt)
+        if page is not None and page.used is not None:
+            page.used.proven = True
+        if same_origin(attempt.url, self._server_url):
+            self._binding.learn(attempt.url, headers)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """See `Authorizer`."""
+        return (*self._grant.secrets, *self._confidences.values)
+
+    def close(self) -> None:
+        """End a login that is under way; what was obtained stays in the storage. Idempotent, bounded."""
+        flight = self._flights.cancel(self._key)
+        if flight is not None:
+            flight.join(_JOIN_SECONDS)
+
+    def __repr__(self) -> str:
+        return f"<{type(self._grant).__name__} for {shown(self._server_url)}>"
+
+    # -- on the thread of the request ---------------------------------------------------------------------
+
+    def _reauthorize(self, attempt: Attempt, page: Page, challenge: Challenge, *, more: bool) -> None:
+        used = page.used
+        self._announced = challenge.resource_metadata or self._announced
+        if more and used is not None:
+            self._check_step_up(page, used, challenge)
+            self._join(lambda flight: self._extend(flight, used, challenge), attempt)
+            return
+        if used is not None and used.source == "granted" and not used.proven:
+            # The next call starts anew, and so gets further should this have been a passing fault.
+            self._held = None
+            raise self._refusal("refuses the token right after it was issued")
+        self._join(lambda flight: self._obtain(flight, used, challenge), attempt)
+
+    def _check_step_up(self, page: Page, used: Held, challenge: Challenge) -> None:
+        needed = " ".join(challenge.scopes)
+        if not needed:
+            raise self._refusal("wants more scopes than the token has and does not say which")
+        if set(challenge.scopes) <= set(used.tokens.requested):
+            raise self._refusal(f"wants the scopes {needed!r}, which were asked for already and not granted")
+        page.authorizations += 1
+        if page.authorizations >= _MOST_AUTHORIZATIONS:
+            raise self._refusal(f"wants other scopes after each authorization, at last {needed!r}")
+
+    def _refusal(self, what: str) -> AuthorizationFailed:
+        return AuthorizationFailed(
+            f"{shown(self._server_url)} {what}; ask its operator which rights you need"
+        )
+
+    def _join(self, job: _Job, attempt: Attempt) -> None:
+        self._flights.join(self._key, job, attempt.deadline, self._purpose)
+
+    # -- on the thread of the flight ----------------------------------------------------------------------
+
+    def _errand(self, flight: Flight) -> Errand:
+        fetcher = Fetcher(self._network, flight.cancelled, self._grant.trusted)
+        return Errand(flight, fetcher, self._storage, self._binding, self._confidences)
+
+    def _obtain(self, flight: Flight, used: Held | None, challenge: Challenge) -> None:
+        """After a 401: what somebody else has obtained, else refresh, else a new authorization."""
+        if self._held is not used:
+            return
+        errand = self._errand(flight)
+        # Each time anew: the server may have moved to another authorization server.
+        site = discover(errand.fetcher, self._server_url, self._announced, self._grant.pinned)
+        old = used if used is not None and used.site.key == site.key else None
+        with self._claimed(errand, site):
+            stored = self._stored(site, old)
+            if stored is not None and not stored.expired:
+                self._hold(Held(site, stored, "stored"))
+                return
+            known = stored or (old.tokens if old else None)
+            spent = old is not None and old.source == "refreshed" and not old.proven
+            if known is None or spent or not self._refreshed(errand, site, known):
+                scopes = first_scopes(challenge.scopes, self._grant.scopes, site.scopes_supported)
+                self._granted(errand, site, union(scopes, known.requested if known else ()))
+
+    def _extend(self, flight: Flight, used: Held, challenge: Challenge) -> None:
+        """After a 403: an authorization for what was asked for before and for what is missing."""
+        if self._held is not used:
+            return
+        errand, site = self._errand(flight), used.site
+        with self._claimed(errand, site):
+            stored = self._stored(site, used)
+            if stored is not None and set(challenge.scopes) <= {*stored.requested, *stored.scope}:
+                self._hold(Held(site, stored, "stored"))
+            else:
+                self._granted(errand, site, union(used.tokens.requested, challenge.scopes))
+
+    def _renew(self, flight: Flight, used: Held) -> None:
+        """The token is at its end: refresh it, or forget it, and the next challenge leads to a new one."""
+        if self._held is not used:
+            return
+        errand, site = self._errand(flight), used.site
+        with self._claimed(errand, site):
+            stored = self._stored(site, used)
+            if stored is not None and not stored.expired:
+                self._hold(Held(site, stored, "stored"))
+            elif self._refreshed(errand, site, stored or used.tokens):
+                return
+            elif self._grant.interactive:
+                self._held = None
+            else:
+                self._granted(errand, site, used.tokens.requested)
+
+    def _stored(self, site: Site, old: Held | None) -> Tokens | None:
+        """What lies in the storage, if it is other than what we have and bound to our key."""
+        stored = self._storage.load_tokens(*site.key)
+        if stored is None or stored.thumbprint != self._binding.thumbprint:
+            return None
+        self._confidences.add(stored.access_token, stored.refresh_token)
+        return None if old is not None and stored.access_token == old.tokens.access_token else stored
+
+    def _refreshed(self, errand: Errand, site: Site, tokens: Tokens) -> bool:
+        if tokens.refresh_token is None:
+            return False
+        new = self._grant.refresh(errand, site, tokens)
+        if new is None:
+            # Spent: nobody shall try it again, but what was asked for stays known.
+            self._storage.save_tokens(*site.key, replace(tokens, refresh_token=None))
+            return False
+        self._keep(Held(site, new, "refreshed"))
+        return True
+
+    def _granted(self, errand: Errand, site: Site, scopes: tuple[str, ...]) -> None:
+        self._keep(Held(site, self._grant.acquire(errand, site, scopes), "granted"))
+
+    def _keep(self, held: Held) -> None:
+        self._hold(held)
+        self._storage.save_tokens(*held.site.key, held.tokens)
+
+    def _hold(self, held: Held) -> None:
+        self._held = held
+        logger.debug("= %s token for %s", held.source, shown(self._server_url))
+
+    @contextlib.contextmanager
+    def _claimed(self, errand: Errand, site: Site) -> Iterator[None]:
+        """Alone among all threads and processes that share the storage."""
+        end = Deadline.after(_PATIENCE)
+        while (claim := self._storage.claim(*site.key)) is None:
+            errand.enter("waiting for another process that authorizes")
+            if end.expired:
+                raise AuthorizationFailed(f"{self._purpose} is held up by another process", retryable=True)
+            with contextlib.suppress(SlotTimeout):
+                errand.flight.cancelled.wait(Deadline.after(_LOOK_AGAIN))
+                raise interrupted()
+        try:
+            yield
+        finally:
+            claim.release()

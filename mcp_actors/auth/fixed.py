@@ -1,0 +1,112 @@
+"""Authorizers that know their headers: a bearer token, or a callable that gives one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from mcp_actors.auth.confidences import Confidences
+from mcp_actors.auth.ledger import Ledger
+from mcp_actors.auth.urls import same_origin, shown
+from mcp_actors.errors import AuthorizationFailed, McpError
+from mcp_actors.transports.http.authorizer import Attempt, Refusal
+
+__all__ = ["BearerToken", "CallableAuth", "TokenSource"]
+
+TokenSource: TypeAlias = Callable[[], "str | Mapping[str, str]"]
+
+
+class BearerToken:
+    """The same token on every request to one origin. ``repr`` does not show it."""
+
+    def __init__(self, token: str, server_url: str) -> None:
+        self._headers = _headers(token)
+        self._token = token
+        self._server_url = server_url
+
+    def headers(self, attempt: Attempt) -> Mapping[str, str]:
+        """See `Authorizer`. No other origin gets the token."""
+        return self._headers if same_origin(attempt.url, self._server_url) else {}
+
+    def refused(self, attempt: Attempt, refusal: Refusal) -> bool:  # noqa: ARG002
+        """See `Authorizer`. There is no other token."""
+        return False
+
+    def answered(self, attempt: Attempt, headers: Mapping[str, str]) -> None:
+        """See `Authorizer`. Nothing to learn."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """See `Authorizer`."""
+        return (self._token,)
+
+    def __repr__(self) -> str:
+        return f"<BearerToken for {shown(self._server_url)}>"
+
+
+class CallableAuth:
+    """Asks ``source`` before every request to one origin: it returns a bearer token, or headers."""
+
+    def __init__(self, source: TokenSource, server_url: str) -> None:
+        self._source = source
+        self._server_url = server_url
+        self._confidences = Confidences()
+        self._ledger = Ledger()
+
+    def headers(self, attempt: Attempt) -> Mapping[str, str]:
+        """See `Authorizer`. On the thread of the request, so a slow callable delays that one alone."""
+        if not same_origin(attempt.url, self._server_url):
+            return {}
+        headers = self._asked()
+        self._ledger.page(attempt).sent = headers
+        return headers
+
+    def refused(self, attempt: Attempt, refusal: Refusal) -> bool:
+        """See `Authorizer`. Worth it once, after a 401, if the callable gives something else by now."""
+        page = self._ledger.page(attempt)
+        page.refusals += 1
+        if refusal.status != 401 or page.refusals > 1 or page.sent is None:
+            return False
+        return self._asked() != page.sent
+
+    def answered(self, attempt: Attempt, headers: Mapping[str, str]) -> None:  # noqa: ARG002
+        """See `Authorizer`."""
+        self._ledger.close(attempt)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """See `Authorizer`."""
+        return self._confidences.values
+
+    def __repr__(self) -> str:
+        return f"<CallableAuth for {shown(self._server_url)}>"
+
+    def _asked(self) -> Mapping[str, str]:
+        try:
+            given = self._source()
+            headers = _headers(given) if isinstance(given, str) else _checked(given)
+        except McpError:
+            raise
+        except Exception as error:
+            raise AuthorizationFailed(
+                f"no token for {shown(self._server_url)}: the callable given as auth= failed "
+                f"({type(error).__name__})"
+            ) from error
+        self._confidences.add(*headers.values(), *([given] if isinstance(given, str) else ()))
+        return headers
+
+
+def _headers(token: str) -> dict[str, str]:
+    """The header for a token. Raises ``ValueError``, without the token, if it fits into none."""
+    if not token or any(not "\x21" <= character <= "\x7e" for character in token):
+        raise ValueError("a bearer token is visible ASCII without spaces")
+    return {"Authorization": f"Bearer {token}"}
+
+
+def _checked(given: object) -> dict[str, str]:
+    if not isinstance(given, Mapping):
+        raise TypeError("the callable given as auth= has to return a token or a mapping of headers")
+    headers = {str(name): str(value) for name, value in given.items()}
+    if any(character in text for text in (*headers, *headers.values()) for character in "\r\n\0"):
+        raise ValueError("a header has no line breaks")
+    return headers

@@ -1,0 +1,1 @@
+"""The ways to a token: one file for each grant."""

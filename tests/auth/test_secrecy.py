@@ -1,0 +1,104 @@
+"""Tokens, codes, verifiers and secrets: in no log, no error, no repr, and known to be hidden."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from mcp_actors.auth import EnterpriseManaged, MemoryStorage, OAuth
+from mcp_actors.errors import AuthorizationFailed
+from tests.auth.authorization_server import AuthorizationServer, Fault, Reply
+from tests.auth.calling import Person, call
+from tests.auth.conftest import Start
+from tests.auth.test_flow import authorizer
+
+KINDS = ("access_token", "refresh_token", "code", "client_secret", "id_token", "id_jag", "workload_token")
+
+
+def secrets_of(person: Person, *servers: AuthorizationServer) -> set[str]:
+    issued = {secret for server in servers for kind in KINDS for secret in server.issued(kind)}
+    verifiers = {
+        request.form.get("code_verifier", "") for server in servers for request in server.at("token")
+    }
+    states = {asked["state"] for asked in person.asked}
+    return (issued | verifiers | states) - {""}
+
+
+@pytest.fixture
+def log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    with caplog.at_level(logging.DEBUG):
+        yield caplog
+
+
+@pytest.mark.requirement("security:oauth")
+@pytest.mark.parametrize("method", ["none", "client_secret_basic", "client_secret_post"])
+@pytest.mark.parametrize("dpop", [False, True])
+def test_a_whole_life_of_a_token_leaves_no_secret_in_any_log(
+    serve: Start, person: Person, log: pytest.LogCaptureFixture, method: str, dpop: bool
+) -> None:
+    server = serve(
+        registered_method=method, challenge_scope="a", required_scopes={"tools/call": "b"}, dpop=dpop
+    )
+    storage = MemoryStorage()
+    mine = authorizer(server, person, storage=storage, dpop=dpop)
+    assert call(mine, server, "tools/list") == 200
+    server.revoke_tokens("access")
+    assert call(mine, server, "tools/list") == 200
+    assert call(mine, server, "tools/call") == 200
+    server.revoke_tokens("all")
+    assert call(mine, server, "tools/call") == 200
+    known = secrets_of(person, server)
+    assert len(known) >= 10
+    assert [record for record in log.records if record.name == "mcp_actors.auth"]
+    shown = log.text + repr(mine) + repr(storage) + "".join(repr(record.args) for record in log.records)
+    assert [secret for secret in known if secret in shown] == []
+    assert known <= set(mine.secrets)
+
+
+@pytest.mark.parametrize("endpoint", ["token", "register", "metadata", "prm"])
+def test_a_server_that_repeats_what_it_was_told_does_not_get_it_into_an_error(
+    serve: Start, log: pytest.LogCaptureFixture, endpoint: str
+) -> None:
+    server = serve(registered_method="client_secret_post")
+    person = Person()
+
+    def agree(url: str) -> str:
+        person.open_url(url)
+        return person.callback()
+
+    mine = authorizer(server, Person(agree))
+    assert call(mine, server) == 200
+    server.revoke_tokens("all")
+    told = " ".join(secrets_of(person, server))
+    body = ('{"error": "invalid_grant", "error_description": "you said ' + told + '"}').encode()
+    server.settings.faults[endpoint] = Fault(Reply(400, (), body))
+    server._clients.clear()
+    with pytest.raises(AuthorizationFailed) as raised:
+        call(mine, server)
+    shown = f"{raised.value!s} {raised.value!r} {raised.value.details} {log.text}"
+    assert [secret for secret in secrets_of(person, server) if secret in shown] == []
+
+
+def test_an_enterprises_tokens_are_as_secret(
+    serve: Start, person: Person, log: pytest.LogCaptureFixture
+) -> None:
+    server, idp = serve(), serve(id_jag_client="mine")
+    server.trust(idp)
+    server.add_client("mine", secret="the client's secret")
+    idp.add_client("at the idp", method="none")
+    options: dict[str, Any] = {"id_token": idp.id_token("at the idp"), "idp_client_id": "at the idp"}
+    mine = EnterpriseManaged("mine", "the client's secret", idp_issuer=idp.issuer, **options)
+    bound = mine.bind(server.resource_url)
+    assert call(bound, server) == 200
+    known = secrets_of(person, server, idp)
+    assert [secret for secret in known if secret in log.text + repr(mine) + repr(bound)] == []
+    assert known <= set(bound.secrets)
+
+
+def test_no_part_of_the_configuration_shows_its_secret() -> None:
+    oauth = OAuth(client_id="mine", client_secret="the-client-secret")
+    grant = oauth._configuration._grant
+    assert "the-client-secret" not in f"{oauth!r} {grant!r} {oauth._configuration!r}"
