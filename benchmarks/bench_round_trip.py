@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from benchmarks.case import Case, Column, Job, Outcome
-from benchmarks.contestants.contract import Call
+from benchmarks.contestants.contract import Call, Contestant
 from benchmarks.contestants.roster import LIMITS, OURS, PEERS, open_contestant
 from benchmarks.figures import latencies
 from benchmarks.usage import MB, Meter
@@ -18,16 +19,28 @@ ECHO: Final = Call("echo", {"text": TEXT}, len(TEXT))
 
 def run(job: Job) -> Outcome:
     """One caller, one call after the other."""
-    calls = job.sizes["calls"]
     with open_contestant(job) as contestant:
-        contestant.sequence(ECHO, job.sizes["warm_up"])
-        with Meter() as meter:
-            seconds = contestant.sequence(ECHO, calls)
+        return measure(contestant, job.sizes)
+
+
+def measure(contestant: Contestant, sizes: Mapping[str, int]) -> Outcome:
+    """The same for any contestant that is connected, however it is."""
+    calls = sizes["calls"]
+    contestant.sequence(ECHO, sizes["warm_up"])
+    with Meter() as meter:
+        seconds = contestant.sequence(ECHO, calls)
     figures = {"cpu_us": meter.cpu / calls * 1e6, "wall_s": meter.wall, "peak_mb": meter.peak / MB}
     return Outcome(latencies(seconds) | figures)
 
 
-CASES: Final = (
+COLUMNS: Final = (
+    Column("p50_us", "p50 µs"),
+    Column("p99_us", "p99 µs"),
+    Column("cpu_us", "CPU µs/call"),
+    Column("peak_mb", "peak MB"),
+)
+
+CASES: Final[tuple[Case, ...]] = (
     Case(
         id="A",
         workload="A",
@@ -38,12 +51,7 @@ CASES: Final = (
         quick={"calls": 500, "warm_up": 100},
         smoke={"calls": 20, "warm_up": 2},
         contestants=(*LIMITS, OURS, *PEERS),
-        columns=(
-            Column("p50_us", "p50 µs"),
-            Column("p99_us", "p99 µs"),
-            Column("cpu_us", "CPU µs/call"),
-            Column("peak_mb", "peak MB"),
-        ),
+        columns=COLUMNS,
         limit="raw",
         peer="official-portal",
         pin="one",

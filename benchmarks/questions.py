@@ -7,6 +7,7 @@ from typing import Final
 from benchmarks import (
     bench_callers,
     bench_flood,
+    bench_http,
     bench_large_results,
     bench_mailbox,
     bench_round_trip,
@@ -21,6 +22,7 @@ CASES: Final[dict[str, Case]] = {
         bench_callers,
         bench_large_results,
         bench_flood,
+        bench_http,
         bench_start,
         bench_mailbox,
     )

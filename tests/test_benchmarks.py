@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import io
+import socket
 from contextlib import redirect_stdout
 from dataclasses import replace
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 import pytest
 
 from benchmarks import figures, goals, profile
 from benchmarks.bench_mailbox import Weather, bounds_of
+from benchmarks.bench_round_trip import ECHO
 from benchmarks.case import Job
 from benchmarks.command import chosen, main, parse
 from benchmarks.contestants import roster
+from benchmarks.contestants.over_http import Form, open_http_contestant
+from benchmarks.contestants.roster import Era
 from benchmarks.harness import JobFailed, JobTimeout, Row, Settings, run_case, run_job
 from benchmarks.questions import CASES
 from benchmarks.report import as_text
+from benchmarks.servers.http_process import http_server
 
-LIMITS_AND_OURS = "raw,raw-threads,mcp_actors"
+LIMITS_AND_OURS = "raw,raw-threads,http.client,urllib3,mcp_actors"
 TWO_WEATHERS = "M stuck storm/64 frames=all window=4,M none calm frames=1 window=1"
 
 
@@ -28,7 +35,7 @@ TWO_WEATHERS = "M stuck storm/64 frames=all window=4,M none calm frames=1 window
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, str]:
     """All workloads once, without the peers, which take seconds to import: the JSON and the tables."""
     file = tmp_path_factory.mktemp("benchmarks") / "results.json"
-    only = f"A,B,C,D,F,{TWO_WEATHERS}"
+    only = f"A,B,C,D,E,F,{TWO_WEATHERS}"
     tables = io.StringIO()
     with redirect_stdout(tables):
         code = main(["--smoke", "--only", only, "--contestants", LIMITS_AND_OURS, "--json", str(file)])
@@ -40,7 +47,7 @@ def test_every_workload_has_a_result_of_every_contestant(run: tuple[Any, str]) -
     rows = {(row["case"], row["contestant"]): row for row in run[0]["results"]}
     wanted = {
         (case.id, name)
-        for case in chosen(f"A,B,C,D,F,{TWO_WEATHERS}")
+        for case in chosen(f"A,B,C,D,E,F,{TWO_WEATHERS}")
         for name in case.contestants
         if name in LIMITS_AND_OURS.split(",")
     }
@@ -76,17 +83,27 @@ def test_goals_stand_beside_their_values_and_those_not_measured_say_so(run: tupl
     verdicts = {(goal["case"], goal["figure"], goal["against"]): goal for goal in run[0]["goals"]}
     assert verdicts[("A", "p50_us", "raw")]["verdict"] in ("met", "missed")
     assert verdicts[("A", "p50_us", "official-portal")]["verdict"] == "not measured"
+    for case, figure in (("E1", "p50_us"), ("E50", "wall_s"), ("ES", "p50_us")):
+        assert verdicts[(case, figure, "urllib3")]["verdict"] in ("met", "missed")
+        assert verdicts[(case, figure, "official-portal")]["verdict"] == "not measured"
 
 
 def test_the_tables_name_every_case_and_warn_of_small_sizes(run: tuple[Any, str]) -> None:
-    for case in chosen("A,B,C,D,F"):
+    for case in chosen("A,B,C,D,E,F"):
         assert f"{case.id}: {case.what}" in run[1]
     assert "prove nothing" in run[1]
 
 
 @pytest.mark.parametrize(
     ("contestant", "case"),
-    [("official-async", "D counting"), ("official-portal", "A"), ("fastmcp-portal", "A")],
+    [
+        ("official-async", "D counting"),
+        ("official-portal", "A"),
+        ("fastmcp-portal", "A"),
+        ("official-async", "E50"),
+        ("official-portal", "ES"),
+        ("fastmcp-portal", "E1"),
+    ],
 )
 def test_a_peer_takes_part_or_is_reported_as_skipped(contestant: str, case: str) -> None:
     settings = Settings("smoke", contestants=frozenset({contestant}))
@@ -134,6 +151,69 @@ def test_every_bench_file_is_asked() -> None:
     folder = Path(profile.__file__).parent
     files = {path.stem for path in folder.glob("bench_*.py")}
     assert {case.bench.rpartition(".")[2] for case in CASES.values()} == files
+
+
+def test_every_contestant_speaks_the_way_that_its_case_asks_for() -> None:
+    for case in CASES.values():
+        for entry in (roster.ROSTER[name] for name in case.contestants):
+            assert (entry.http if case.workload == "E" else entry.stdio) is not None
+            assert case.workload != "F" or (entry.imports and entry.program_path.is_file())
+
+
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+@pytest.mark.parametrize("form", ["json", "sse"])
+@pytest.mark.parametrize("contestant", ["raw", "http.client", "urllib3", "mcp_actors"])
+def test_the_http_server_answers_in_both_forms_and_both_eras(
+    contestant: str, form: Form, era: Era, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A contestant's process switches proxies off for good; this one has other tests to run.
+    monkeypatch.setenv("NO_PROXY", "")
+    monkeypatch.setenv("no_proxy", "")
+    job = CASES["E1"].job(contestant, "smoke")
+    with open_http_contestant(job, form, era=era) as connected:
+        assert len(connected.sequence(ECHO, 2)) == 2
+        assert len(connected.crowd(ECHO, 3, 2).seconds) == 6
+
+
+def test_the_http_server_greets_accepts_and_refuses() -> None:
+    discover = b'{"jsonrpc":"2.0","id":1,"method":"server/discover"}'
+    initialize = b'{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}'
+    with http_server(["modern"]) as modern, http_server(["legacy"]) as legacy:
+        assert orjson.loads(_post(modern, discover)[1])["result"]["supportedVersions"] == ["2026-07-28"]
+        assert orjson.loads(_post(legacy, discover)[1])["error"]["code"] == -32601
+        assert orjson.loads(_post(legacy, initialize)[1])["result"]["protocolVersion"] == "2025-06-18"
+        assert _post(legacy, b'{"jsonrpc":"2.0","method":"notifications/initialized"}') == (202, b"")
+        assert _post(legacy, b"", method="GET") == (405, b"")
+        assert _post(legacy, discover, path="/elsewhere") == (404, b"")
+
+
+def test_the_http_server_takes_requests_in_pieces_and_several_at_once() -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    request = b"POST /json HTTP/1.1\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
+    with http_server(["legacy"]) as address, socket.create_connection(_host_and_port(address), 5.0) as sock:
+        for piece in (request[:30], request[30:70], request[70:] + request * 2):
+            sock.sendall(piece)
+        received = b""
+        while received.count(b'"result":{}}') < 3:
+            chunk = sock.recv(4096)
+            assert chunk
+            received += chunk
+    assert received.count(b"HTTP/1.1 200 OK") == 3
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    parts = urlsplit(address)
+    return str(parts.hostname), int(parts.port or 0)
+
+
+def _post(address: str, body: bytes, *, method: str = "POST", path: str = "/json") -> tuple[int, bytes]:
+    connection = HTTPConnection(*_host_and_port(address), timeout=5.0)
+    try:
+        connection.request(method, path, body)
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()
 
 
 def test_every_goal_names_a_figure_and_a_contestant_of_its_case() -> None:

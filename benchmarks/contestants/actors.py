@@ -18,11 +18,21 @@ def open_actors(server: Sequence[str], handler: Handler | None) -> Iterator[Cont
     with Client.stdio(server) as client:
         if handler is not None and handler.kind != "none":
             client.on_notification(lambda _heard: handler.hear(), "notifications/message")
+        yield _calling(client)
 
-        def call(tool: str, arguments: Mapping[str, Any]) -> str:
-            return client.call_tool(tool, arguments).text
 
-        yield Blocking(call, lambda: lost_by(client))
+@contextmanager
+def open_actors_http(url: str) -> Iterator[Contestant]:
+    """Connect with the defaults."""
+    with Client.http(url) as client:
+        yield _calling(client)
+
+
+def _calling(client: Client) -> Blocking:
+    def call(tool: str, arguments: Mapping[str, Any]) -> str:
+        return client.call_tool(tool, arguments).text
+
+    return Blocking(call, lambda: lost_by(client))
 
 
 def lost_by(client: Client) -> int:

@@ -16,7 +16,8 @@ from benchmarks.handlers import Handler
 
 _PREFIX: Final = "io.modelcontextprotocol/"
 _INFO: Final = {"name": "raw", "version": "1"}
-_ENVELOPE: Final = {
+#: What every request of 2026-07-28 says about its sender.
+ENVELOPE: Final = {
     f"{_PREFIX}protocolVersion": "2026-07-28",
     f"{_PREFIX}clientCapabilities": {},
     f"{_PREFIX}clientInfo": _INFO,
@@ -35,7 +36,7 @@ class RawPipe:
         self._stdin = self.process.stdin
         self.stdout = self.process.stdout
         self._fd = self._stdin.fileno()
-        self._envelope: Mapping[str, Any] = _ENVELOPE
+        self._envelope: Mapping[str, Any] = ENVELOPE
         self._greet()
 
     def send(self, id_: int, method: str, params: Mapping[str, Any]) -> None:

@@ -10,27 +10,32 @@ from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from benchmarks.case import Job
 from benchmarks.contestants.contract import Contestant
 from benchmarks.handlers import Handler
 from benchmarks.placement import place_client, server_arguments
 
+Era: TypeAlias = Literal["modern", "legacy"]
+
 _HERE: Final = Path(__file__).parent
 _SERVER: Final = _HERE.parent / "servers" / "echo_server.py"
 _PROGRAMS: Final = _HERE.parent / "programs"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A contestant: where its opener is, what it imports, and its program that makes one call and ends."""
+    """A contestant, with its openers as ``module:function``; one that has none does not speak that way.
+
+    ``imports`` is what it loads, ``program`` the one that makes a call over stdio and ends.
+    """
 
     name: str
-    module: str
-    opener: str
-    imports: str
-    program: str
+    stdio: str | None = None
+    http: str | None = None
+    imports: str = ""
+    program: str = ""
     package: str | None = None
 
     @property
@@ -54,51 +59,82 @@ class Entry:
         return _PROGRAMS / self.program
 
 
+_RAW: Final = "import orjson, subprocess"
 _MCP: Final = "from mcp import Client"
 
 ROSTER: Final[dict[str, Entry]] = {
     entry.name: entry
     for entry in (
-        Entry("raw", "raw", "open_raw", "import orjson, subprocess", "start_raw.py"),
-        Entry("raw-threads", "raw_threads", "open_raw_threads", "import orjson, subprocess", "start_raw.py"),
         Entry(
-            "mcp_actors",
-            "actors",
-            "open_actors",
-            "from mcp_actors import Client",
-            "start_mcp_actors.py",
-            "mcp_actors",
+            name="raw",
+            stdio="raw:open_raw",
+            http="raw_socket:open_raw_socket",
+            imports=_RAW,
+            program="start_raw.py",
         ),
-        Entry("official-async", "official", "open_official_async", _MCP, "start_official.py", "mcp"),
-        Entry("official-portal", "official", "open_official_portal", _MCP, "start_official_portal.py", "mcp"),
+        Entry(name="raw-threads", stdio="raw_threads:open_raw_threads", imports=_RAW, program="start_raw.py"),
+        Entry(name="http.client", http="http_client:open_http_client"),
+        Entry(name="urllib3", http="urllib3_pool:open_urllib3", package="urllib3"),
         Entry(
-            "fastmcp-portal",
-            "fastmcp_portal",
-            "open_fastmcp_portal",
-            "from fastmcp import Client",
-            "start_fastmcp_portal.py",
-            "fastmcp",
+            name="mcp_actors",
+            stdio="actors:open_actors",
+            http="actors:open_actors_http",
+            imports="from mcp_actors import Client",
+            program="start_mcp_actors.py",
+            package="mcp_actors",
+        ),
+        Entry(
+            name="official-async",
+            stdio="official:open_official_async",
+            http="official:open_official_async_http",
+            imports=_MCP,
+            program="start_official.py",
+            package="mcp",
+        ),
+        Entry(
+            name="official-portal",
+            stdio="official:open_official_portal",
+            http="official:open_official_portal_http",
+            imports=_MCP,
+            program="start_official_portal.py",
+            package="mcp",
+        ),
+        Entry(
+            name="fastmcp-portal",
+            stdio="fastmcp_portal:open_fastmcp_portal",
+            http="fastmcp_portal:open_fastmcp_portal_http",
+            imports="from fastmcp import Client",
+            program="start_fastmcp_portal.py",
+            package="fastmcp",
         ),
     )
 }
 
 OURS: Final = "mcp_actors"
 LIMITS: Final = ("raw", "raw-threads")
+HTTP_LIMITS: Final = ("raw", "http.client", "urllib3")
 PEERS: Final = ("official-async", "official-portal", "fastmcp-portal")
 
 
-def server_command(job: Job, era: Literal["modern", "legacy"] = "modern") -> list[str]:
-    """The command of the server that every contestant of this job talks to."""
+def server_command(job: Job, era: Era = "modern") -> list[str]:
+    """The command of the stdio server that every contestant of this job talks to."""
     return [sys.executable, str(_SERVER), era, *server_arguments(job.pin)]
 
 
 def open_contestant(
-    job: Job, *, era: Literal["modern", "legacy"] = "modern", handler: Handler | None = None
+    job: Job, *, era: Era = "modern", handler: Handler | None = None
 ) -> AbstractContextManager[Contestant]:
-    """Place this process, import the contestant's library, and connect on entering."""
-    entry = ROSTER[job.contestant]
+    """Place this process, import the contestant's library, and connect over stdio on entering."""
     server = server_command(job, era)
     place_client(job.pin)
-    module = importlib.import_module(f"benchmarks.contestants.{entry.module}")
-    opener: Callable[..., AbstractContextManager[Contestant]] = getattr(module, entry.opener)
-    return opener(server, handler)
+    return opener_at(ROSTER[job.contestant].stdio)(server, handler)
+
+
+def opener_at(place: str | None) -> Callable[..., AbstractContextManager[Contestant]]:
+    """The opener that an entry names. What else is in its module is imported with it."""
+    assert place is not None, "its case should not have asked this contestant"
+    module, _, function = place.partition(":")
+    opener: Callable[..., AbstractContextManager[Contestant]] = getattr(
+        importlib.import_module(f"benchmarks.contestants.{module}"), function
+    )
+    return opener

@@ -98,9 +98,10 @@ class EchoServer:
     def _answers(self, chunk: bytes) -> bytes:
         lines = (self._rest + chunk).split(b"\n")
         self._rest = lines.pop()
-        return b"".join([self._answer(line) for line in lines])
+        return b"".join([self.answer(line) for line in lines])
 
-    def _answer(self, line: bytes) -> bytes:
+    def answer(self, line: bytes) -> bytes:
+        """The line that answers a request; nothing for any other message."""
         message = orjson.loads(line)
         if "id" not in message or "method" not in message:
             return b""
