@@ -1,0 +1,241 @@
+"""Connections to one server that can be cut at any moment, and pools that know who uses them."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import socket
+import threading
+import time
+import weakref
+from typing import Any, Final, cast
+
+from urllib3 import exceptions as trouble
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.util.connection import allowed_gai_family
+
+from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.transports import inheritance
+from mcp_actors.transports.http.grip import Grip
+
+#: How long a connection may be idle and still be used. Many servers close theirs after 5 s, and a request
+#: that crosses such an end is lost, without anybody knowing whether it was run.
+IDLE_SECONDS: Final = 4.0
+#: Of the time that a server says it keeps idle connections, what is left to the way there.
+_MARGIN: Final = 1.0
+_LONGEST_IDLE: Final = 600.0
+#: Up to here a request goes out in one piece.
+_ONE_PIECE: Final = 64 * 1024
+
+_here = threading.local()
+
+
+class Using:
+    """While it lasts, connections that this thread takes from a pool are held by the grip."""
+
+    def __init__(self, grip: Grip) -> None:
+        self._grip = grip
+
+    def __enter__(self) -> None:
+        _here.grip = self._grip
+
+    def __exit__(self, *_: object) -> None:
+        _here.grip = None
+
+
+class _Sockets:
+    """Those of this process that a forked child inherits."""
+
+    def __init__(self) -> None:
+        self._open: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+
+    def add(self, sock: socket.socket) -> None:
+        self._open.add(sock)
+        inheritance.remember(self)
+
+    def forget(self) -> None:
+        """In a forked child. Closing alone would not do: responses that are being read hold them, too."""
+        for sock in list(self._open):
+            fd = sock.detach()
+            if fd >= 0:
+                os.close(fd)
+
+
+_sockets = _Sockets()
+
+
+class _Response(http.client.HTTPResponse):
+    """Passes over every interim response; the standard library does so for 100 alone."""
+
+    def _read_status(self) -> tuple[str, int, str]:
+        while True:
+            status = cast("tuple[str, int, str]", super()._read_status())  # type: ignore[misc]
+            if not 102 <= status[1] < 200:
+                return status
+            http.client.parse_headers(self.fp)
+
+
+class HeldConnection(HTTPConnection):
+    """A connection that tells the grip of the request it is used for what it does."""
+
+    response_class = _Response
+    grip: Grip | None = None
+    keep = IDLE_SECONDS
+    idle_since = 0.0
+    _unsent: list[bytes] | None = None
+
+    @property
+    def is_stale(self) -> bool:
+        """Idle for so long that the server may be closing it just now."""
+        return time.monotonic() - self.idle_since > self.keep
+
+    def note_keep_alive(self, header: str | None) -> None:
+        """What the server says about how long it keeps an idle connection."""
+        for part in (header or "").split(","):
+            name, _, value = part.strip().partition("=")
+            if name.lower() == "timeout" and value.isdecimal() and len(value) < 10:
+                self.keep = min(max(float(value) - _MARGIN, 0.0), _LONGEST_IDLE)
+
+    def connect(self) -> None:
+        self.keep = IDLE_SECONDS
+        super().connect()
+        self._hold_established()
+
+    def request(self, *args: Any, **options: Any) -> None:
+        """Header and body are gathered, then written: in one piece if they are small."""
+        self._unsent = unsent = list[bytes]()
+        try:
+            super().request(*args, **options)
+        finally:
+            self._unsent = None
+        if self.sock is None:
+            self.connect()
+        # It may take as long as the caller wants to wait; that is known to whoever cuts it.
+        self.sock.settimeout(None)
+        if self.grip is not None:
+            self.grip.begin()
+        if sum(map(len, unsent)) <= _ONE_PIECE:
+            unsent = [b"".join(unsent)]
+        for part in unsent:
+            super().send(part)
+        if self.grip is not None:
+            self.grip.whole = True
+
+    def send(self, data: Any) -> None:
+        if self._unsent is None:
+            super().send(data)
+        else:
+            self._unsent.append(data)
+
+    def _new_conn(self) -> socket.socket:
+        try:
+            return self._dial(Deadline.after(self.timeout or _LONGEST_IDLE))
+        except socket.gaierror as error:
+            raise trouble.NameResolutionError(self.host, self, error) from error
+        except TimeoutError as error:
+            raise trouble.ConnectTimeoutError(self, f"no connection within {self.timeout} s") from error
+        except OSError as error:
+            raise trouble.NewConnectionError(self, f"{error}") from error
+
+    def _dial(self, deadline: Deadline) -> socket.socket:
+        """One address after the other, all within one deadline; each attempt can be cut."""
+        failure: OSError = OSError("the name has no address")
+        host, family = self._dns_host.strip("[]"), allowed_gai_family()
+        for kind, type_, protocol, _, address in socket.getaddrinfo(
+            host, self.port, family, socket.SOCK_STREAM
+        ):
+            if self.grip is not None and self.grip.was_cut:
+                break
+            try:
+                return self._reach(socket.socket(kind, type_, protocol), address, deadline)
+            except OSError as error:
+                failure = error
+        raise failure
+
+    def _reach(self, sock: socket.socket, address: Any, deadline: Deadline) -> socket.socket:
+        try:
+            for option in self.socket_options or ():
+                sock.setsockopt(*option)
+            # Zero would mean not to wait at all, and to fail with another error.
+            sock.settimeout(max(deadline.remaining(), 0.001))
+            if self.grip is not None:
+                self.grip.hold(sock)
+            sock.connect(address)
+        except OSError:
+            sock.close()
+            raise
+        # Each read and write until the connection is established has this time.
+        sock.settimeout(self.timeout)
+        return sock
+
+    def _hold_established(self) -> None:
+        # TLS within TLS is no socket itself, but has one.
+        sock: Any = self.sock
+        sock = sock if isinstance(sock, socket.socket) else sock.socket
+        _sockets.add(sock)
+        if self.grip is not None:
+            self.grip.hold(sock)
+
+
+class HeldTlsConnection(HeldConnection, HTTPSConnection):
+    """The same, encrypted."""
+
+    _leash: socket.socket | None = None
+
+    def connect(self) -> None:
+        try:
+            super().connect()
+        finally:
+            leash, self._leash = self._leash, None
+            if leash is not None:
+                leash.close()
+
+    def _new_conn(self) -> socket.socket:
+        sock = super()._new_conn()
+        # Until the handshake is over, the socket belongs to an object that nobody can get hold of. Another
+        # descriptor of it serves as well: shutting concerns the connection, not the descriptor.
+        self._leash = leash = sock.dup()
+        if self.grip is not None:
+            self.grip.hold(leash)
+        return sock
+
+
+class HeldPool(HTTPConnectionPool):
+    """Connections to one server; each belongs to one grip at a time."""
+
+    ConnectionCls = HeldConnection
+
+    def _get_conn(self, timeout: float | None = None) -> Any:
+        connection: Any = super()._get_conn(timeout)
+        if connection.sock is not None and connection.is_stale:
+            connection.close()
+        grip: Grip | None = getattr(_here, "grip", None)
+        connection.grip = grip
+        if grip is not None and connection.sock is not None:
+            grip.reused = True
+            connection._hold_established()
+        return connection
+
+    def _put_conn(self, conn: Any) -> None:
+        if conn is not None:
+            # Before anybody else can take it.
+            grip, conn.grip = conn.grip, None
+            if grip is not None:
+                grip.let_go()
+            conn.idle_since = time.monotonic()
+            if self.pool is not None and self.pool.full():
+                conn.close()
+                return
+        super()._put_conn(conn)
+
+
+class HeldTlsPool(HeldPool, HTTPSConnectionPool):
+    """The same, encrypted."""
+
+    ConnectionCls = HeldTlsConnection
+
+    def _validate_conn(self, conn: Any) -> None:
+        # Without the warning that nothing is verified: whoever wants that has said so.
+        if conn.is_closed:
+            conn.connect()

@@ -1,0 +1,145 @@
+"""Dialogue: one HTTP request and its response, authorized, with redirects that stay at home."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urljoin, urlsplit
+
+import urllib3
+from msgspec import structs
+
+from mcp_actors.protocol.http.responses import Reply
+from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.transports.http.authorizer import Attempt, Refusal
+from mcp_actors.transports.http.engine import Engine, Errand
+from mcp_actors.transports.http.grip import Grip
+from mcp_actors.transports.http.settings import HttpSettings
+
+#: How often one request is sent again, for a redirect or a new authorization.
+_MOST_ROUNDS: Final = 8
+_REDIRECTS: Final = frozenset({307, 308})
+_REFUSALS: Final = frozenset({401, 403})
+_CHUNK: Final = 64 * 1024
+#: How long a request waits for somebody to log in, if nobody gives it up before.
+_PATIENCE: Final = 300.0
+# Identity: what is not compressed cannot be a bomb. A server that compresses all the same is bounded.
+_USUAL: Final = {"Accept-Encoding": "identity", "User-Agent": "mcp-actors"}
+
+
+class TooLarge(Exception):
+    """A body above the limit. The message says which."""
+
+
+class Dialogues:
+    """Shared by all exchanges of one wire."""
+
+    def __init__(self, engine: Engine, settings: HttpSettings) -> None:
+        self._engine = engine
+        self._settings = settings
+        self._fixed = None if callable(settings.headers) else merged(_USUAL, settings.own_headers())
+
+    def ask(self, errand: Errand, grip: Grip) -> urllib3.BaseHTTPResponse:
+        """Send a request and return when a response has begun that is neither a refusal that can be mended
+        nor a redirect within the origin. Raises urllib3's errors, and those of the authorizer."""
+        deadline = Deadline(time.monotonic() + _PATIENCE, grip.clock)
+        for _ in range(_MOST_ROUNDS):
+            attempt = Attempt(errand.method, errand.url, deadline)
+            response = self._engine.request(errand, self._headers(errand, attempt), grip)
+            try:
+                target = _redirected(errand.url, response)
+                if target is None and not self._mended(attempt, response):
+                    return response
+            except BaseException:
+                response.close()
+                raise
+            # Not drained: whoever refuses or redirects may send without end.
+            response.close()
+            if target is not None:
+                errand = structs.replace(errand, url=target)
+        raise urllib3.exceptions.HTTPError(f"the server redirected or refused {_MOST_ROUNDS} times in a row")
+
+    def mention(self, errand: Errand, grip: Grip, seconds: float) -> None:
+        """Send a request whose answer is of no interest, and for which nobody has to log in."""
+        headers = self._headers(errand, Attempt(errand.method, errand.url, Deadline.after(seconds)))
+        self._engine.request(errand, headers, grip, seconds).close()
+
+    def read(self, response: urllib3.BaseHTTPResponse) -> bytes:
+        """The body, decoded, as long as it is within the limit. Raises TooLarge."""
+        limit, parts, size = self._settings.max_frame_bytes, [], 0
+        try:
+            while chunk := response.read(_CHUNK):
+                size += len(chunk)
+                if size > limit:
+                    raise TooLarge(f"a body above the limit of {limit} bytes")
+                parts.append(chunk)
+        except BaseException:
+            response.close()
+            raise
+        response.release_conn()
+        return b"".join(parts)
+
+    def finish(self, response: urllib3.BaseHTTPResponse) -> None:
+        """Be done with a response whose body is of no interest; if that is short, the connection lives on."""
+        # Not decoded: a few bytes could become very many. An event stream may never end.
+        if reply_of(response).streams or len(response.read(_CHUNK, decode_content=False)) == _CHUNK:
+            response.close()
+        else:
+            response.release_conn()
+
+    def _headers(self, errand: Errand, attempt: Attempt) -> dict[str, str]:
+        settings, fixed = self._settings, self._fixed
+        own = merged(_USUAL, settings.own_headers()) if fixed is None else fixed
+        # None of ours is among the user's.
+        headers = {**own, **errand.headers}
+        if settings.authorizer is not None:
+            headers = merged(headers, settings.authorizer.headers(attempt))
+        return headers
+
+    def _mended(self, attempt: Attempt, response: urllib3.BaseHTTPResponse) -> bool:
+        authorizer = self._settings.authorizer
+        if authorizer is None:
+            return False
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        if response.status not in _REFUSALS:
+            authorizer.answered(attempt, headers)
+            return False
+        challenges = tuple(response.headers.getlist("WWW-Authenticate"))
+        return authorizer.refused(attempt, Refusal(response.status, challenges, headers))
+
+
+def merged(headers: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
+    """The headers with others in their place, however those are spelled."""
+    replaced = {name.lower() for name in others}
+    return {name: value for name, value in headers.items() if name.lower() not in replaced} | dict(others)
+
+
+def origin(url: str) -> tuple[str, str, int | None]:
+    """Scheme, host and port of a URL. Raises ValueError."""
+    parts = urlsplit(url)
+    usual = {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, (parts.hostname or "").lower(), parts.port or usual
+
+
+def at_home(url: str, reference: str) -> str | None:
+    """The address that a server means by a reference, None if it is not of the same origin as the URL."""
+    try:
+        target = urljoin(url, reference)
+        return target if origin(target) == origin(url) else None
+    except ValueError:
+        return None
+
+
+def reply_of(response: urllib3.BaseHTTPResponse, body: bytes = b"") -> Reply:
+    """What the rules of the protocol judge a response by."""
+    headers = response.headers
+    return Reply(response.status, headers.get("Content-Type"), headers.get("Mcp-Session-Id"), body)
+
+
+def _redirected(url: str, response: urllib3.BaseHTTPResponse) -> str | None:
+    """Where to go instead: only to the same origin, and only with the same method and body."""
+    if response.status not in _REDIRECTS:
+        return None
+    location = response.headers.get("Location")
+    return None if location is None else at_home(url, location)

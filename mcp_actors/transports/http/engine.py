@@ -1,0 +1,113 @@
+"""Engine: HTTP requests over pooled connections to one server."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit, urlunsplit
+
+import urllib3
+from msgspec import Struct
+from urllib3.connectionpool import HTTPConnectionPool
+from urllib3.util import Retry, Timeout
+
+from mcp_actors.transports.http.connections import HeldConnection, HeldPool, HeldTlsPool, Using
+from mcp_actors.transports.http.grip import Grip
+from mcp_actors.transports.http.proxies import Proxy
+from mcp_actors.transports.http.tls import Verify
+
+__all__ = ["Engine", "Errand", "Verify"]
+
+_CONNECTIONS: Final = 64
+_NEVER: Final = Retry.from_int(False, redirect=False)
+
+
+class Errand(Struct, frozen=True):
+    """What is to be asked of the server."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes | None = None
+
+
+class Engine:
+    """Any thread may use it. It follows no redirect, and repeats only what the server cannot have seen."""
+
+    def __init__(self, context: ssl.SSLContext | None, proxy: Proxy | None, connect_timeout: float) -> None:
+        self._connect_timeout = connect_timeout
+        self._usual = Timeout(connect=connect_timeout, read=None)
+        self._proxy = proxy
+        self._manager = _manager(proxy, context)
+        self._manager.pool_classes_by_scheme = {"http": HeldPool, "https": HeldTlsPool}
+        # The same few addresses are asked for again and again.
+        self._ways: dict[str, tuple[HTTPConnectionPool, str]] = {}
+
+    def request(
+        self, errand: Errand, headers: dict[str, str], grip: Grip, seconds: float | None = None
+    ) -> urllib3.BaseHTTPResponse:
+        """Send a request and return when the response has begun; its body is still to be read.
+
+        Raises urllib3's errors; the grip then tells whether the server may have seen the request. ``seconds``
+        bounds connecting and each read; without it nothing does but `Grip.cut`.
+        """
+        with Using(grip):
+            while True:
+                grip.start_round()
+                try:
+                    response = self._send(errand, headers, seconds)
+                except (urllib3.exceptions.HTTPError, OSError):
+                    # A server may close an idle connection at any moment. If not even all of the request
+                    # could be written, it cannot have been run, and another connection may do better.
+                    if grip.was_cut or grip.whole or not (grip.reused and grip.begun):
+                        raise
+                    continue
+                _note_keep_alive(response)
+                return response
+
+    def close(self) -> None:
+        """Close the connections that nobody uses, and the others as soon as nobody does."""
+        for pool, _ in list(self._ways.values()):
+            pool.close()
+
+    def _send(
+        self, errand: Errand, headers: dict[str, str], seconds: float | None
+    ) -> urllib3.BaseHTTPResponse:
+        options: dict[str, Any] = {
+            "body": errand.body,
+            "headers": headers,
+            "redirect": False,
+            "retries": _NEVER,
+            "preload_content": False,
+            "timeout": self._usual if seconds is None else self._timeout(seconds),
+        }
+        pool, target = self._way(errand.url)
+        return pool.urlopen(errand.method, target, assert_same_host=False, **options)
+
+    def _way(self, url: str) -> tuple[HTTPConnectionPool, str]:
+        way = self._ways.get(url)
+        if way is None:
+            parts = urlsplit(url)
+            target = urlunsplit(("", "", parts.path or "/", parts.query, ""))
+            if self._proxy is not None and parts.scheme == "http":
+                # A proxy that is not tunnelled through wants the whole address.
+                target = urlunsplit((parts.scheme, parts.netloc, parts.path or "/", parts.query, ""))
+            way = self._ways[url] = (self._manager.connection_from_url(url), target)
+        return way
+
+    def _timeout(self, seconds: float) -> Timeout:
+        return Timeout(connect=min(seconds, self._connect_timeout), read=seconds)
+
+
+def _manager(proxy: Proxy | None, context: ssl.SSLContext | None) -> urllib3.PoolManager:
+    options: dict[str, Any] = {"maxsize": _CONNECTIONS, "ssl_context": context}
+    if proxy is None:
+        return urllib3.PoolManager(**options)
+    return urllib3.ProxyManager(proxy.url, proxy_headers=proxy.headers, proxy_ssl_context=context, **options)
+
+
+def _note_keep_alive(response: urllib3.BaseHTTPResponse) -> None:
+    header = response.headers.get("Keep-Alive")
+    if header is not None and isinstance(response.connection, HeldConnection):
+        response.connection.note_keep_alive(header)

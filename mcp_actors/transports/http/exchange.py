@@ -1,0 +1,209 @@
+"""Exchange: one frame on its way to the server as a POST, and what comes back for it."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from typing import TYPE_CHECKING, Final
+
+import urllib3
+from msgspec import structs
+
+from mcp_actors import errors
+from mcp_actors.protocol.endings import Ending, EndKind
+from mcp_actors.protocol.http import responses as R
+from mcp_actors.protocol.http.answers import answers, error_in
+from mcp_actors.protocol.http.event_stream import EventTooLarge
+from mcp_actors.protocol.http.reconnection import Pace, Reconnection
+from mcp_actors.protocol.http.request_headers import Outbound
+from mcp_actors.protocol.jsonrpc import Id
+from mcp_actors.transports.http.dialogue import TooLarge, reply_of
+from mcp_actors.transports.http.engine import Errand
+from mcp_actors.transports.http.faults import broken, redirect
+from mcp_actors.transports.http.grip import Grip
+from mcp_actors.transports.http.inbox import InboxClosed
+from mcp_actors.transports.http.reading import Reading
+
+if TYPE_CHECKING:
+    from mcp_actors.transports.http.wire import HttpWire
+
+logger: Final = logging.getLogger("mcp_actors.transports")
+
+
+class Exchange:
+    """Runs on a thread of the wire's crew. `abandon` ends it from any other: nobody wants its answer.
+
+    ``ids`` are those of the requests in the frame: one, none, or several in an array (MCP 2025-03-26).
+    """
+
+    def __init__(self, wire: HttpWire, outbound: Outbound, frame: bytes, ids: tuple[Id, ...]) -> None:
+        self._wire = wire
+        self._frame = frame
+        self._unanswered = set(ids)
+        self.grip = Grip()
+        self.outbound = outbound
+        self.ids = ids
+
+    def run(self) -> None:
+        """Send the frame and deliver what comes back. Every fault is this exchange's own."""
+        try:
+            self._wire.await_turn(self.outbound)
+            if not self.grip.was_cut:
+                self._post(self._wire.post_url)
+        except InboxClosed:
+            return
+        except (TooLarge, EventTooLarge) as error:
+            self._fail(Ending(EndKind.OVERSIZED, f"the server sent too much: {error}"), sent=True)
+        except errors.McpError as error:
+            self._fail(Ending(EndKind.IMPOSSIBLE, error.message), sent=False)
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            self._fail(broken(self._wire.label, error, self.grip), sent=self.grip.whole)
+        except BaseException as error:  # the user's own function for headers may raise anything
+            logger.exception("a request to %s could not be made", self._wire.label)
+            words = f"{type(error).__name__}: {error}"
+            self._fail(
+                Ending(EndKind.BROKEN, f"the request could not be made: {words}"), sent=self.grip.begun
+            )
+        finally:
+            self._wire.done(self)
+
+    def abandon(self) -> bool:
+        """Nobody waits any more. On 2026-07-28 the server learns it by this alone. Any thread.
+
+        True if the server may have seen something of the request.
+        """
+        return self.grip.cut()
+
+    def give_up(self, id_: Id) -> None:
+        """Nobody waits for the answer to this request any more. Any thread."""
+        self._unanswered.discard(id_)
+        if not self._unanswered:
+            self.abandon()
+
+    # Steps.
+
+    def _post(self, url: str) -> None:
+        dialogues, outbound = self._wire.dialogues, self.outbound
+        response = dialogues.ask(Errand("POST", url, outbound.headers, self._frame), self.grip)
+        reply = reply_of(response)
+        if self._wire.legacy is not None:
+            self._posted(reply.succeeded, response)
+            return
+        if R.needs_body(outbound, reply):
+            reply = reply_of(response, dialogues.read(response))
+        self._follow(R.judge(self._meant(reply.body), reply), response, reply)
+
+    def _meant(self, body: bytes) -> Outbound:
+        """The frame as the request that a body answers: in an array, the first may be left out."""
+        if len(self.ids) > 1 and body:
+            for id_ in self.ids:
+                if answers(body, id_):
+                    return structs.replace(self.outbound, id=id_)
+        return self.outbound
+
+    def _posted(self, succeeded: bool, response: urllib3.BaseHTTPResponse) -> None:
+        """The older transport: the response only says whether the frame was taken."""
+        if succeeded:
+            self._wire.accepted(self.outbound)
+        else:
+            self._fail(Ending(EndKind.BROKEN, f"HTTP {response.status} to a message"), sent=True)
+        self._wire.dialogues.finish(response)
+
+    def _follow(  # noqa: C901 - one case for each verdict
+        self, verdict: R.Verdict, response: urllib3.BaseHTTPResponse, reply: R.Reply
+    ) -> None:
+        wire = self._wire
+        match verdict:
+            case R.JsonBody(frame, session):
+                wire.opened(self.outbound, session)
+                wire.answered(self.outbound, frame)
+                wire.inbox.deliver(frame)
+                self._check_array(frame)
+            case R.EventStreamBody(session):
+                wire.opened(self.outbound, session)
+                self._stream(response)
+            case R.Accepted():
+                wire.accepted(self.outbound)
+                wire.dialogues.finish(response)
+            case R.ErrorBody(_, frame):
+                self._refuse(frame, reply)
+            case R.SessionGone():
+                wire.session_gone(self.ids)
+            case R.LegacyHint(status, frame):
+                self._look_for_sse(status, frame)
+            case R.Unauthorized(status, frame):
+                self._turned_away(status, frame)
+            case R.Fault(_, reason):
+                self._fail(Ending(EndKind.BROKEN, reason + redirect(response)), sent=True)
+
+    def _check_array(self, frame: bytes) -> None:
+        """An array may not hold all the answers that were expected."""
+        if len(self.ids) > 1:
+            self._unanswered = {id_ for id_ in self._unanswered if not answers(frame, id_)}
+            self._fail(
+                Ending(EndKind.BROKEN, "the server answered some requests of an array only"), sent=True
+            )
+
+    def _refuse(self, frame: bytes, reply: R.Reply) -> None:
+        """The requests were refused, every one of an array for the same reason."""
+        self._wire.inbox.deliver(frame)
+        for id_ in self.ids[1:]:
+            self._wire.inbox.deliver(error_in(reply.body, id_) or frame)
+
+    def _look_for_sse(self, status: int, frame: bytes | None) -> None:
+        # MCP 2025-03-26, transports: servers of the first revision answer a GET with an endpoint to POST to.
+        if self._wire.fall_back() is None:
+            self._post(self._wire.post_url)
+        elif frame is not None:
+            self._wire.inbox.deliver(frame)
+        else:
+            reason = f"HTTP {status} to initialize, and no event stream either"
+            self._fail(Ending(EndKind.BROKEN, reason), sent=True)
+
+    def _turned_away(self, status: int, frame: bytes | None) -> None:
+        if frame is not None:
+            self._wire.inbox.deliver(frame)
+        else:
+            # Asking again would not help: whoever could do something about it was asked before.
+            what = "wants to know who asks" if status == 401 else "does not allow it"
+            self._fail(Ending(EndKind.IMPOSSIBLE, f"HTTP {status}: the server {what}"), sent=False)
+
+    def _stream(self, response: urllib3.BaseHTTPResponse) -> None:
+        wire, story = self._wire, Reconnection(Pace())
+        reading = Reading(
+            wire.inbox,
+            wire.max_frame_bytes,
+            story,
+            self._unanswered,
+            lambda frame: wire.answered(self.outbound, frame),
+        )
+        following: urllib3.BaseHTTPResponse | None = response
+        while following is not None:
+            began = time.monotonic()
+            try:
+                reading.follow(following, self.grip)
+            except (urllib3.exceptions.HTTPError, OSError) as error:
+                logger.debug("a stream broke: %s", error)
+            if reading.answered:
+                return
+            following = None if self.outbound.modern else self._resume(story, time.monotonic() - began)
+        self._fail(Ending(EndKind.BROKEN, "the stream ended before the answer"), sent=True)
+
+    def _resume(self, story: Reconnection, lasted: float | None) -> urllib3.BaseHTTPResponse | None:
+        """The rest of a stream that broke off, where the server can continue it."""
+        while story.resumable:
+            delay = story.delay(lasted, random.random)
+            if delay is None or self.grip.rest(delay):
+                return None
+            lasted = None
+            try:
+                return self._wire.listen(story.last_event_id, self.grip)
+            except (urllib3.exceptions.HTTPError, OSError) as error:
+                logger.debug("a stream could not be resumed: %s", error)
+        return None
+
+    def _fail(self, ending: Ending, *, sent: bool) -> None:
+        # Who cut it knows; everybody else is told.
+        if not self.grip.was_cut:
+            self._wire.lost(self, tuple(self._unanswered), ending, "unknown" if sent else "not_sent")

@@ -1,0 +1,65 @@
+"""What went wrong with an HTTP request, in plain words, and whether it may go better another time."""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+
+import urllib3
+from urllib3 import exceptions as trouble
+
+from mcp_actors.protocol.endings import Ending, EndKind
+from mcp_actors.telemetry.redaction import printable
+from mcp_actors.transports.http.grip import Grip
+
+_LONGEST: int = 200
+
+
+def broken(label: str, error: Exception, grip: Grip) -> Ending:
+    """Why a request came to nothing."""
+    words = plain(error)
+    if grip.begun:
+        return Ending(EndKind.BROKEN, f"the connection to {label} broke: {words}")
+    hopeless = isinstance(_root(error), ssl.SSLCertVerificationError)
+    kind = EndKind.IMPOSSIBLE if hopeless else EndKind.REFUSED
+    return Ending(kind, f"{label} could not be reached: {words}")
+
+
+def plain(error: Exception) -> str:
+    """An error of the network in one line."""
+    if isinstance(error, trouble.NameResolutionError):
+        return f"its name has no address ({_root(error)})"
+    if isinstance(error, trouble.ProxyError):
+        return f"the proxy failed: {_named(_root(error))}"
+    root = _root(error)
+    if isinstance(root, http.client.RemoteDisconnected):
+        return "it closed the connection without an answer"
+    if isinstance(root, ConnectionResetError | BrokenPipeError):
+        return "it reset the connection"
+    if isinstance(root, ConnectionRefusedError):
+        return "it refused the connection"
+    if isinstance(root, http.client.IncompleteRead):
+        return "it broke off in the middle of a response"
+    return _named(root)
+
+
+def redirect(response: urllib3.BaseHTTPResponse) -> str:
+    """Where a response that is not followed wanted us to go."""
+    location = response.headers.get("Location")
+    return "" if location is None else f" (to {printable(location.partition('?')[0], _LONGEST)})"
+
+
+def _named(error: BaseException) -> str:
+    words = str(error)
+    return printable(f"{type(error).__name__}: {words}" if words else type(error).__name__, _LONGEST)
+
+
+def _root(error: BaseException) -> BaseException:
+    """The error that the others were made of."""
+    while True:
+        inner = error.__cause__ or next(
+            (one for one in reversed(error.args) if isinstance(one, BaseException)), None
+        )
+        if inner is None or inner is error:
+            return error
+        error = inner

@@ -1,0 +1,66 @@
+"""Listener: the stream over which a server of the handshake era says what nobody asked."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from typing import TYPE_CHECKING, Final
+
+import urllib3
+
+from mcp_actors import errors
+from mcp_actors.protocol.http.event_stream import EventTooLarge
+from mcp_actors.protocol.http.reconnection import Pace, Reconnection
+from mcp_actors.transports.http.grip import Grip
+from mcp_actors.transports.http.inbox import InboxClosed
+from mcp_actors.transports.http.reading import Reading
+
+if TYPE_CHECKING:
+    from mcp_actors.transports.http.wire import HttpWire
+
+logger: Final = logging.getLogger("mcp_actors.transports")
+
+
+class Listener:
+    """Runs on a thread of the wire's crew until the wire ends or the server offers no such stream."""
+
+    def __init__(self, wire: HttpWire) -> None:
+        self._wire = wire
+        self._grip = Grip()
+        self._story = Reconnection(Pace(attempts=None))
+
+    def run(self) -> None:
+        """Listen, and again whenever the stream breaks off."""
+        lasted: float | None = None
+        while True:
+            began = time.monotonic()
+            try:
+                if not self._listen():
+                    return
+                lasted = time.monotonic() - began
+            except InboxClosed:
+                return
+            except EventTooLarge as error:
+                logger.warning("%s sent too much unasked, which is lost: %s", self._wire.label, error)
+                # From the same place the same would come again.
+                self._story.last_event_id = ""
+                lasted = None
+            except (urllib3.exceptions.HTTPError, OSError, errors.McpError) as error:
+                logger.debug("the stream of %s broke: %s", self._wire.label, type(error).__name__)
+                lasted = None
+            delay = self._story.delay(lasted, random.random)
+            if delay is None or self._grip.rest(delay):
+                return
+
+    def abandon(self) -> None:
+        """The wire ends. Any thread."""
+        self._grip.cut()
+
+    def _listen(self) -> bool:
+        response = self._wire.listen(self._story.last_event_id, self._grip)
+        if response is None:
+            return False
+        reading = Reading(self._wire.inbox, self._wire.max_frame_bytes, self._story, set())
+        reading.follow(response, self._grip)
+        return True

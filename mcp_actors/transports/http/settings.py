@@ -1,0 +1,103 @@
+"""How a server is reached over HTTP: what every request of a client has in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from mcp_actors.protocol.http.param_headers import ParamHeaders
+from mcp_actors.transports.contract import MAX_FRAME_BYTES
+from mcp_actors.transports.http.authorizer import Authorizer
+from mcp_actors.transports.http.proxies import proxy_for
+from mcp_actors.transports.http.tls import Verify
+
+#: Headers for every request, or a function that gives them for each.
+Headers: TypeAlias = Mapping[str, str] | Callable[[], Mapping[str, str]]
+ToolHeaders: TypeAlias = Callable[[str], ParamHeaders | None]
+
+_TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+# What the standard library would write as it is; it lets a line go on after a break, which we do not.
+_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+#: What a message says about itself, and how it is framed, is not for others to say.
+_OURS: Final = frozenset(
+    {
+        "accept",
+        "connection",
+        "content-length",
+        "content-type",
+        "expect",
+        "last-event-id",
+        "mcp-method",
+        "mcp-name",
+        "mcp-protocol-version",
+        "mcp-session-id",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+_SECRET: Final = re.compile(r"auth|cookie|key|pass|secret|token", re.IGNORECASE)
+_SHORTEST_SECRET: Final = 6
+
+
+class HttpSettings(Struct, frozen=True, kw_only=True):
+    """``legacy``: the URL is known to belong to the older HTTP+SSE transport."""
+
+    url: str
+    headers: Headers | None = None
+    authorizer: Authorizer | None = None
+    verify: Verify = True
+    proxies: Mapping[str, str] | None = None
+    connect_timeout: float = 10.0
+    max_frame_bytes: int = MAX_FRAME_BYTES
+    max_exchanges: int = 128
+    legacy: bool = False
+
+    def __post_init__(self) -> None:
+        proxy_for(self.url, self.proxies)
+        if not callable(self.headers):
+            self.own_headers()
+
+    def own_headers(self) -> dict[str, str]:
+        """The user's headers, as they are now, without those that are not for the user to set.
+
+        Raises:
+            ValueError, TypeError: one of them is none. And whatever the function raises that gives them.
+        """
+        given = self.headers() if callable(self.headers) else self.headers
+        if given is None:
+            return {}
+        for name, value in given.items():
+            _check(name, value)
+        return {name: value for name, value in given.items() if not _is_ours(name.lower())}
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not turn up in any report."""
+        secrets = () if self.authorizer is None else self.authorizer.secrets
+        if self.headers is None or callable(self.headers):
+            return secrets
+        values = (
+            word
+            for name, value in self.headers.items()
+            if _SECRET.search(name)
+            for word in (value, value.rpartition(" ")[2])
+        )
+        return (*secrets, *(value for value in values if len(value) >= _SHORTEST_SECRET))
+
+
+def _is_ours(name: str) -> bool:
+    return name in _OURS or name.startswith("mcp-param-")
+
+
+def _check(name: str, value: str) -> None:
+    if not isinstance(name, str) or not isinstance(value, str):
+        raise TypeError(f"a header has a name and a value of text, not {name!r}")
+    if not _TOKEN.fullmatch(name):
+        raise ValueError(f"{name!r} is no header's name")
+    if not _VALUE.fullmatch(value):
+        raise ValueError(f"the value of header {name!r} has characters that no header may have")

@@ -1,0 +1,89 @@
+"""HttpTransport: a server behind a URL."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from collections.abc import Callable, Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from mcp_actors.protocol.endings import Ending, EndKind
+from mcp_actors.protocol.http.param_headers import InvalidAnnotation, ParamHeaders, surfaced
+from mcp_actors.protocol.types import Tool
+from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.transports.contract import OpenFailed
+from mcp_actors.transports.http.engine import Engine
+from mcp_actors.transports.http.proxies import proxy_for
+from mcp_actors.transports.http.settings import HttpSettings
+from mcp_actors.transports.http.tls import tls_context
+from mcp_actors.transports.http.wire import HttpWire
+
+logger: Final = logging.getLogger("mcp_actors.transports")
+
+
+class HttpTransport:
+    """Opening a wire costs nothing but memory: connections are made when there is something to send."""
+
+    def __init__(self, settings: HttpSettings, *, name: str | None = None) -> None:
+        self._settings = settings
+        self._context: ssl.SSLContext | None = None
+        # What the headers of a tool are made of, as long as the listing still has that very tool.
+        self._known: dict[str, tuple[Tool, ParamHeaders | None]] = {}
+        self.label = name or urlsplit(settings.url).netloc
+        #: Finds a tool in the last listing, for the headers that its arguments are repeated in.
+        self.find_tool: Callable[[str], Tool | None] = _nobody
+
+    def open(self, deadline: Deadline) -> HttpWire:
+        """A new wire. An older server that is known to be one is connected to at once."""
+        settings = self._settings
+        wire = HttpWire(self._engine(), settings, self._tool_headers, self.label)
+        failure = wire.fall_back() if settings.legacy else None
+        if failure is not None:
+            wire.close(deadline)
+            raise OpenFailed(failure)
+        return wire
+
+    def surface(self, tools: list[Tool]) -> list[Tool]:
+        """Without those whose annotations for headers break the rules: MCP 2026-07-28 wants them dropped."""
+        sorted_out = surfaced(tools)
+        for dropped in sorted_out.dropped:
+            logger.warning("%s: tool %r is left out: %s", self.label, dropped.name[:80], dropped.reason)
+        return sorted_out.kept
+
+    def describe(self) -> Mapping[str, object]:
+        """Facts for crash reports. What follows the path of a URL may be a key."""
+        return {"url": self._settings.url.partition("?")[0], "secrets": self._settings.secrets}
+
+    def _engine(self) -> Engine:
+        settings = self._settings
+        proxy = proxy_for(settings.url, settings.proxies)
+        encrypted = "https:" in (settings.url[:6].lower(), "" if proxy is None else proxy.url[:6])
+        if encrypted and self._context is None:
+            try:
+                # Reading all certificates takes a while; once is enough.
+                self._context = tls_context(settings.verify)
+            except OSError as error:
+                reason = f"the certificates to verify {self.label} by cannot be read: {error}"
+                raise OpenFailed(Ending(EndKind.IMPOSSIBLE, reason)) from error
+        return Engine(self._context, proxy, settings.connect_timeout)
+
+    def _tool_headers(self, name: str) -> ParamHeaders | None:
+        tool = self.find_tool(name)
+        if tool is None:
+            return None
+        known = self._known.get(name)
+        if known is None or known[0] is not tool:
+            known = self._known[name] = (tool, _param_headers(tool))
+        return known[1]
+
+
+def _param_headers(tool: Tool) -> ParamHeaders | None:
+    try:
+        return ParamHeaders.of(tool.input_schema)
+    except InvalidAnnotation:
+        return None
+
+
+def _nobody(_name: str) -> Tool | None:
+    return None

@@ -1,0 +1,317 @@
+"""HttpWire: many exchanges that together look like one line to a server."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final, Literal
+
+import urllib3
+from msgspec import structs
+
+from mcp_actors import errors
+from mcp_actors.protocol import codec
+from mcp_actors.protocol.endings import Ending, EndKind
+from mcp_actors.protocol.http import responses as R
+from mcp_actors.protocol.http.answers import agreed_version
+from mcp_actors.protocol.http.request_headers import PROTOCOL_VERSION, Outbound, RequestHeaders
+from mcp_actors.protocol.jsonrpc import Batch, Id, Request, scan
+from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.transports.contract import OnLost, SendVerdict, WireStats
+from mcp_actors.transports.http.crew import Crew
+from mcp_actors.transports.http.dialogue import Dialogues, reply_of
+from mcp_actors.transports.http.engine import Engine, Errand
+from mcp_actors.transports.http.exchange import Exchange
+from mcp_actors.transports.http.grip import Grip
+from mcp_actors.transports.http.inbox import Inbox
+from mcp_actors.transports.http.legacy import LegacyLine
+from mcp_actors.transports.http.listener import Listener
+from mcp_actors.transports.http.settings import HttpSettings, ToolHeaders
+
+_INITIALIZED: Final = "notifications/initialized"
+#: How long the requests after it wait for ``initialized`` to arrive, and a farewell may take.
+_TURN_SECONDS: Final = 10.0
+_FAREWELL_SECONDS: Final = 2.0
+#: How long a message may take that nobody waits for.
+_NOTICE_SECONDS: Final = 30.0
+#: How long to look for the older transport behind a URL.
+_SEARCH_SECONDS: Final = 5.0
+#: How long to wait for threads that were told to end: they do at once, unless they look up a name or log in.
+_PARTING_SECONDS: Final = 2.0
+#: Threads beyond those for callers: for streams, for answers to the server, for what nobody waits for.
+_RESERVE: Final = 64
+_CLOSED: Final = Ending(EndKind.CLOSED, "the connection was closed")
+
+logger: Final = logging.getLogger("mcp_actors.transports")
+
+
+class HttpWire:
+    """`wait`, `read` and `send` as every wire; exchanges run on threads of its own."""
+
+    def __init__(self, engine: Engine, settings: HttpSettings, tool_headers: ToolHeaders, label: str) -> None:
+        self._settings = settings
+        self._engine = engine
+        self._rules = RequestHeaders(tool_headers)
+        self._lock = threading.Lock()
+        self._exchanges: dict[Id, Exchange] = {}
+        self._running: set[Exchange] = set()
+        self._over = False
+        # Messages that nobody waits for, and when it is enough.
+        self._notices: deque[tuple[float, Grip]] = deque()
+        # Set unless `initialized` is on its way: nothing may overtake it.
+        self._turn = threading.Event()
+        self._turn.set()
+        self._listener: Listener | None = None
+        self._line: LegacyLine | None = None
+        self._sent = self._sent_bytes = 0
+        self.label = label
+        self.max_frame_bytes = settings.max_frame_bytes
+        self.inbox = Inbox(settings.max_frame_bytes)
+        self.crew = Crew(f"mcp-http-{label}", settings.max_exchanges + _RESERVE)
+        self.dialogues = Dialogues(engine, settings)
+        self.legacy: LegacyLine | None = None
+        self.on_lost: OnLost | None = None
+        self.post_url = settings.url
+
+    # The contract of a wire.
+
+    def wait(self) -> None:
+        self.inbox.wait(None)
+
+    def read(self, limit: int | None) -> list[bytes]:
+        return self.inbox.take(limit)
+
+    def send(self, frame: bytes, token: int | None) -> SendVerdict:
+        del token  # requests are told apart by their ids, which they carry
+        if self._over:
+            return SendVerdict.CLOSED
+        exchange = self._exchange(frame)
+        outbound = exchange.outbound
+        if outbound.modern and not outbound.probing and self._rules.version is None:
+            # Whoever asks so knows the server's era; notifications do not say it themselves.
+            self._rules = structs.replace(self._rules, version=outbound.headers.get(PROTOCOL_VERSION))
+        if outbound.cancels is not None:
+            self._give_up(outbound.cancels)
+            if outbound.modern:
+                # MCP 2026-07-28, transports: closing the stream is the cancellation, and the only one.
+                return SendVerdict.SENT
+        if not self._note(exchange):
+            return SendVerdict.CLOSED
+        if not self.crew.run(exchange.run):
+            self.done(exchange)
+            return SendVerdict.BUSY
+        self._sent += 1
+        self._sent_bytes += len(frame)
+        return SendVerdict.SENT
+
+    def flush(self, deadline: Deadline) -> bool:
+        del deadline
+        return True
+
+    def close(self, deadline: Deadline) -> Ending:
+        ending = self.inbox.end(_CLOSED, drop=True)
+        if self._end():
+            self._abandon_all()
+            self._say_farewell(deadline)
+        self._turn.set()
+        self.crew.close(Deadline.after(min(_PARTING_SECONDS, deadline.remaining())))
+        self._engine.close()
+        return ending
+
+    def stats(self) -> WireStats:
+        return WireStats(
+            bytes_in=self.inbox.bytes_taken,
+            bytes_out=self._sent_bytes,
+            frames_in=self.inbox.frames_taken,
+            frames_out=self._sent,
+            read_buffer_bytes=self.inbox.waiting_bytes,
+        )
+
+    def forget(self) -> None:
+        """Nothing to do in a forked child: every connection sees to itself there."""
+
+    # For the exchanges, on their threads.
+
+    def await_turn(self, outbound: Outbound) -> None:
+        """Wait while ``initialized`` is on its way, unless this is it."""
+        if outbound.method != _INITIALIZED and not self._turn.is_set():
+            self._turn.wait(_TURN_SECONDS)
+
+    def opened(self, outbound: Outbound, session: str | None) -> None:
+        """A response has begun; that to ``initialize`` may open a session."""
+        if outbound.method == "initialize":
+            self._rules = structs.replace(self._rules, session_id=session)
+
+    def answered(self, outbound: Outbound, frame: bytes) -> None:
+        """A request was answered; ``initialize`` settles the version. Before anybody else hears of it."""
+        if outbound.method == "initialize":
+            self._rules = structs.replace(self._rules, version=agreed_version(frame))
+
+    def accepted(self, outbound: Outbound) -> None:
+        """A notification or response has arrived."""
+        if outbound.method != _INITIALIZED:
+            return
+        # The older transport has its stream already.
+        if self.legacy is None and not self._over:
+            self._listener = Listener(self)
+            self.crew.run(self._listener.run)
+        self._turn.set()
+
+    def session_gone(self, ids: Iterable[Id]) -> None:
+        """The server has forgotten us: this wire is over, and the request that told us was not run."""
+        self.finish(Ending(EndKind.EOF, "the server ended the session"), ids)
+
+    def lost(
+        self,
+        exchange: Exchange,
+        ids: tuple[Id, ...],
+        ending: Ending,
+        outcome: Literal["unknown", "not_sent"],
+    ) -> None:
+        """Requests came to nothing. If the server cannot be reached at all, the wire is over."""
+        if exchange.outbound.method == _INITIALIZED:
+            self._turn.set()
+        if ending.kind is EndKind.REFUSED and not self._in_touch():
+            self.finish(ending, ids)
+        elif not ids:
+            logger.debug("%s: %s was not delivered: %s", self.label, exchange.outbound.method, ending.reason)
+        elif self.on_lost is not None:
+            for id_ in ids:
+                self.on_lost(id_, ending, outcome)
+
+    def finish(self, ending: Ending, unsent: Iterable[Id] = ()) -> None:
+        """The wire is over; what came before is still read. ``unsent`` are requests that were not run."""
+        if self._end():
+            never = {*unsent, *self._abandon_all()}
+            ids = frozenset(id_ for id_ in never if isinstance(id_, int))
+            self.inbox.finish(replace(ending, unsent=ids))
+            self._turn.set()
+
+    def listen(self, last_event_id: str, grip: Grip) -> urllib3.BaseHTTPResponse | None:
+        """Open a stream for what the server says unasked, or the rest of one; None if there is none."""
+        rules = self._rules
+        errand = Errand("GET", self._settings.url, rules.listening(last_event_id))
+        response = self.dialogues.ask(errand, grip)
+        resuming = bool(last_event_id) and rules.session_id is not None
+        verdict = R.judge_stream(reply_of(response), resuming_session=resuming)
+        if isinstance(verdict, R.EventStreamBody):
+            return response
+        response.close()
+        if isinstance(verdict, R.SessionGone):
+            self.session_gone(())
+        if isinstance(verdict, R.Fault):
+            raise urllib3.exceptions.HTTPError(verdict.reason)
+        return None
+
+    def fall_back(self) -> Ending | None:
+        """Look for the older HTTP+SSE behind this URL; why there is none, or None if there is."""
+        self._line = line = LegacyLine(self, self._settings.url)
+        if self._over:
+            return _CLOSED
+        seconds = min(_SEARCH_SECONDS, self._settings.connect_timeout)
+        failure = line.connect(Deadline.after(seconds))
+        if failure is None:
+            assert line.endpoint is not None
+            self.legacy, self.post_url = line, line.endpoint
+        return failure
+
+    def done(self, exchange: Exchange) -> None:
+        """An exchange is over."""
+        with self._lock:
+            self._running.discard(exchange)
+            for id_ in exchange.ids:
+                if self._exchanges.get(id_) is exchange:
+                    del self._exchanges[id_]
+
+    # Inside.
+
+    def _exchange(self, frame: bytes) -> Exchange:
+        if not frame.startswith(b"["):
+            outbound = self._rules.outbound(frame)
+            asks = outbound.kind == "request" and outbound.id is not None
+            return Exchange(self, outbound, frame, (outbound.id,) if asks else ())  # type: ignore[arg-type]
+        # Only 2025-03-26 has arrays: their headers do not depend on what is in them.
+        message = scan(frame)
+        requests = [one for one in getattr(message, "messages", ()) if isinstance(one, Request)]
+        if not isinstance(message, Batch) or not requests:
+            raise ValueError("an array without a request")
+        first = {"jsonrpc": "2.0", "id": requests[0].id, "method": requests[0].method}
+        outbound = self._rules.outbound(codec.encode(first))
+        return Exchange(self, outbound, frame, tuple(one.id for one in requests))
+
+    def _note(self, exchange: Exchange) -> bool:
+        outbound, now = exchange.outbound, time.monotonic()
+        while self._notices and self._notices[0][0] < now:
+            self._notices.popleft()[1].cut()
+        if not exchange.ids:
+            self._notices.append((now + _NOTICE_SECONDS, exchange.grip))
+        if outbound.method == "initialize":
+            self._forget_probes()
+        with self._lock:
+            if self._over:
+                return False
+            self._running.add(exchange)
+            for id_ in exchange.ids:
+                self._exchanges[id_] = exchange
+        if outbound.method == _INITIALIZED:
+            self._turn.clear()
+        return True
+
+    def _forget_probes(self) -> None:
+        """Whoever says ``initialize`` does not wait any more for what the server says about its era."""
+        with self._lock:
+            probes = [one for one in self._running if one.outbound.probing]
+        for probe in probes:
+            probe.abandon()
+
+    def _give_up(self, id_: Id) -> None:
+        with self._lock:
+            exchange = self._exchanges.pop(id_, None)
+        if exchange is not None:
+            exchange.give_up(id_)
+
+    def _in_touch(self) -> bool:
+        """Whether some exchange has got through to the server, so that it is there."""
+        with self._lock:
+            return self.legacy is not None or any(one.grip.begun for one in self._running)
+
+    def _end(self) -> bool:
+        """Take no more frames; True for whoever is the first to say so."""
+        with self._lock:
+            first, self._over = not self._over, True
+            return first
+
+    def _abandon_all(self) -> list[Id]:
+        """End all that runs; the requests of which the server has seen nothing."""
+        with self._lock:
+            running = list(self._running)
+        unseen = [id_ for one in running if not one.abandon() for id_ in one.ids]
+        for other in (self._listener, self._line):
+            if other is not None:
+                other.abandon()
+        return unseen
+
+    def _say_farewell(self, deadline: Deadline) -> None:
+        """MCP, sessions: a client that needs its session no longer should say so."""
+        if self._rules.session_id is None:
+            return
+        seconds = min(_FAREWELL_SECONDS, deadline.remaining())
+        errand = Errand("DELETE", self._settings.url, self._rules.leaving())
+        grip, said = Grip(), threading.Event()
+
+        def leave() -> None:
+            with contextlib.suppress(urllib3.exceptions.HTTPError, OSError, errors.McpError):
+                self.dialogues.mention(errand, grip, max(seconds, 0.05))
+            said.set()
+
+        # At the end of the program no thread can be had any more.
+        if self.crew.run(leave):
+            said.wait(seconds)
+        else:
+            leave()
+        grip.cut()
