@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from mcp_actors import errors
 from mcp_actors.client.client import Client, registry
 from mcp_actors.client.notifications import Gap, Notification, Progress
-from mcp_actors.client.stats import ClientStats
 from mcp_actors.protocol import types
 from mcp_actors.telemetry.crash_report import CrashReport
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from mcp_actors.client.answering.console import ask_on_terminal
     from mcp_actors.client.config import load_config
     from mcp_actors.client.saving import save
+    from mcp_actors.client.stats import ClientStats
     from mcp_actors.client.tasks.handle import TaskHandle
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
 
 #: What is imported when somebody asks for it: where it lives, and its name there.
 _LATER = {
+    "ClientStats": ("mcp_actors.client.stats", "ClientStats"),
     "TaskHandle": ("mcp_actors.client.tasks.handle", "TaskHandle"),
     "ask_on_terminal": ("mcp_actors.client.answering.console", "ask_on_terminal"),
     "export": ("mcp_actors.client.export", None),

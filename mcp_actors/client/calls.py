@@ -44,6 +44,8 @@ Decode: TypeAlias = Callable[[Raw], T | Onward]
 
 #: The machine answers at the deadline; this much later the caller stops believing in the machine.
 _GRACE: Final = 1.0
+#: Methods are few, except of a caller who makes them up.
+_PASSED_KEPT: Final = 64
 #: Whoever was to wait for us had ended; that says nothing about the server.
 _NOBODY: Final = Lost(Ending(EndKind.BROKEN, "the connection was being restarted"), "not_sent")
 
@@ -64,6 +66,8 @@ class Calls:
     def __init__(self, trees: Trees, max_frame_bytes: int) -> None:
         self._trees = trees
         self._max_frame_bytes = max_frame_bytes
+        # What may go out by the agreement of the moment: it is the same for every call of a method.
+        self._passed: tuple[Agreement | None, frozenset[str]] = (None, frozenset())
 
     def tree(self, refusal: str) -> Tree:
         """The running tree, started now if need be; ``refusal`` says what comes to nothing without one."""
@@ -301,8 +305,13 @@ class Calls:
 
     def _check_passage(self, tree: Tree, request: Outgoing) -> None:
         agreement = tree.wiring.board.agreement
-        if agreement is not None:
-            check_passage(request, agreement, tree.wiring.transport.label)
+        passed_under, methods = self._passed
+        if agreement is None or (agreement is passed_under and request.method in methods):
+            return
+        check_passage(request, agreement, tree.wiring.transport.label)
+        # Replaced whole, so any thread may read. What is lost in a race is only looked up once more.
+        known = methods if agreement is passed_under else frozenset[str]()
+        self._passed = (agreement, known | {request.method} if len(known) < _PASSED_KEPT else known)
 
 
 def unpark(tree: Tree) -> None:

@@ -19,6 +19,7 @@ class Enclosures:
 
     def __init__(self, trace_context: Callable[[], Mapping[str, str]] | None) -> None:
         self._trace_context = trace_context
+        self.traces = trace_context is not None
 
     def enclose(self, request: Outgoing, meta: Mapping[str, Any] | None = None) -> Outgoing:
         """The request with what goes along with it; the caller's own ``meta`` has the last word."""

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.outcomes import Cause
 from mcp_actors.protocol.policy import Policy
+
+#: Trying again by ourselves would not help; a person has to do something.
+_HOPELESS: Final = frozenset({EndKind.IMPOSSIBLE, EndKind.UNAUTHORIZED})
 
 
 class Attempts:
@@ -25,7 +29,7 @@ class Attempts:
         if self.ever_ready:
             return
         self.failed_starts += 1
-        hopeless = isinstance(cause, Ending) and cause.kind is EndKind.IMPOSSIBLE
+        hopeless = isinstance(cause, Ending) and cause.kind in _HOPELESS
         self.parked = hopeless or self.failed_starts >= self._policy.max_failed_starts
 
     def next_delay(self) -> float:

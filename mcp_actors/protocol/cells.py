@@ -299,16 +299,20 @@ class Cells:
     def _hear(self, messages: Iterator[jsonrpc.Message]) -> State:
         state = self.state
         for message in messages:
-            for single in self.conversation.unpack(message):
-                state = self._understand(single, state)
-                if state is State.BACKOFF:
-                    break
+            batch = type(message) is jsonrpc.Batch
+            state = (self._hear_all if batch else self._understand)(message, state)  # type: ignore[arg-type]
             if state is State.BACKOFF:
                 break
         # What came before the frame that ended the wire is news all the same.
         self.conversation.flush()
         if state is not State.BACKOFF:
             self._replenish()
+        return state
+
+    def _hear_all(self, batch: jsonrpc.Batch, state: State) -> State:
+        for message in self.conversation.unpack(batch):
+            if state is not State.BACKOFF:
+                state = self._understand(message, state)
         return state
 
     def _understand(self, message: jsonrpc.Single, state: State) -> State:
@@ -387,9 +391,8 @@ class Cells:
             self._introduction = None
         self._doomed = False
         self.flow.restart()
-        self._out.append(CancelTimer(E.UptimeReached()))
-        self._out.append(CancelTimer(E.PauseOver()))
-        self._out.append(CancelTimer(E.PulseDue()))
+        for timer in (E.UptimeReached(), E.PauseOver(), E.PulseDue()):
+            self._out.append(CancelTimer(timer))
 
     def _replenish(self) -> None:
         n = self.flow.grant()

@@ -340,7 +340,8 @@ class Conversation:
     def _answer(self, id_: jsonrpc.Id | None, outcome: CallOutcome) -> None:
         flight = self.pending.take(id_)
         if flight is not None:
-            if self.subscriptions.proposes(id_) and type(outcome) is Completed:
+            # Most calls are about nothing that lasts; streams are.
+            if flight.subject is not None and self.subscriptions.proposes(id_) and type(outcome) is Completed:
                 outcome = BadAnswer("the server ended the subscription before it began")
             self._end(flight, outcome, bury=False)
         elif not self._errands.done(id_) and not self.subscriptions.ended(id_):

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mcp_actors.runtime.ref import Ref
+
+from msgspec import Struct
 
 __all__ = ["Directory", "Restart"]
 
 _RESTARTS_KEPT = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Restart:
+class Restart(Struct, frozen=True):
     """A child had to be replaced: when (on the supervisor's clock), which one, and why."""
 
     time: float

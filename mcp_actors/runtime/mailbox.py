@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from queue import Empty, SimpleQueue
 from threading import TIMEOUT_MAX
 from typing import Any
+
+from msgspec import Struct
 
 from mcp_actors.runtime.deadline import Clock
 
@@ -23,8 +24,7 @@ class MailboxClosed(Exception):
     """The mailbox takes no more messages. The message was not put."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimerFired:
+class TimerFired(Struct, frozen=True):
     """A timer of this actor is due."""
 
     key: Hashable

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import pykka
+from msgspec import Struct
 from pykka._envelope import Envelope
 from pykka.messages import _ActorStop
 
@@ -26,13 +26,11 @@ class AskTimeout(TimeoutError):
     """The actor did not answer before the deadline."""
 
 
-@dataclass(frozen=True, slots=True)
-class Normal:
+class Normal(Struct, frozen=True):
     """The actor was asked to stop, and did."""
 
 
-@dataclass(frozen=True, slots=True)
-class Crashed:
+class Crashed(Struct, frozen=True):
     """The actor ended because of `error`."""
 
     error: BaseException
@@ -41,8 +39,7 @@ class Crashed:
 Reason: TypeAlias = Normal | Crashed
 
 
-@dataclass(frozen=True, slots=True)
-class Exited:
+class Exited(Struct, frozen=True):
     """News for the parent: this child has ended, and nothing of it runs any more."""
 
     ref: Ref

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from mcp_actors.runtime.directory import Directory
     from mcp_actors.runtime.ref import Ref
 
+from msgspec import Struct
+
 __all__ = ["ChildSpec", "Intensity", "Plan", "Strategy", "one_for_all", "one_for_one", "rest_for_one"]
 
 
-@dataclass(frozen=True, slots=True)
-class ChildSpec:
+class ChildSpec(Struct, frozen=True):
     """How to start one child, and how long it may take to stop.
 
     `start` is given the supervisor, to be named as the parent, and the directory of those started before.
@@ -25,8 +25,7 @@ class ChildSpec:
     stop_timeout: float = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What to do about a failure: stop these, in this order, then start those, in that order."""
 
     stop: tuple[str, ...]
@@ -52,8 +51,7 @@ def one_for_all(names: Sequence[str], failed: str) -> Plan:
     return Plan(stop=tuple(name for name in reversed(names) if name != failed), start=tuple(names))
 
 
-@dataclass(frozen=True, slots=True)
-class Intensity:
+class Intensity(Struct, frozen=True):
     """At most `limit` restarts within any `period` seconds."""
 
     limit: int = 3

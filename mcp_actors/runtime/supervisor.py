@@ -6,7 +6,8 @@ import logging
 import time
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mcp_actors.runtime.actor import Actor, StartFailure
 from mcp_actors.runtime.deadline import Clock, Deadline
@@ -37,13 +38,11 @@ class EndedUnasked(Exception):
     """A child stopped although nobody but its supervisor may stop it."""
 
 
-@dataclass(frozen=True, slots=True)
-class WhichChildren:
+class WhichChildren(Struct, frozen=True):
     """Ask for a tuple of `ChildInfo`, in the order of the specs."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChildInfo:
+class ChildInfo(Struct, frozen=True):
     """One child as its supervisor knows it; `ref` is None while it is not running."""
 
     name: str
@@ -52,8 +51,7 @@ class ChildInfo:
     alive: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _TryAgain:
+class _TryAgain(Struct, frozen=True):
     """Note to self: a child could not be started."""
 
     name: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never
+
+from msgspec import Struct
 
 from mcp_actors.runtime.actor import Actor
 from mcp_actors.runtime.deadline import Deadline
@@ -43,8 +44,7 @@ class PoolStopped(Exception):
     """The pool stopped before the task was done."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """Run `job()` on a worker and tell `reply_to` what came of it.
 
     A `vouched` task is never refused, neither because the queue is full nor for want of a thread: its sender
@@ -57,8 +57,7 @@ class Run:
     vouched: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Cancel:
+class Cancel(Struct, frozen=True):
     """Take a task out of the queue. One that has begun, or is unknown, is left alone."""
 
     task_id: Hashable

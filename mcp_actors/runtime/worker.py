@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from mcp_actors.runtime.ref import Ref, waits_for_an_end
 
@@ -16,38 +17,33 @@ __all__ = ["Done", "Failed", "Finished", "Freed", "Outcome", "Refused", "Task", 
 logger = logging.getLogger("mcp_actors.runtime")
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """The job returned `value`."""
 
     value: object
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """The job raised `error`, or the pool could not run it (`PoolFull`, `PoolStopped`)."""
 
     error: BaseException
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """The job was cancelled before it was begun."""
 
 
 Outcome: TypeAlias = Done | Failed | Refused
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """News for whoever wanted the task run: there is exactly one for each `Run`."""
 
     task_id: Hashable
     outcome: Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Freed:
+class Freed(Struct, frozen=True):
     """News for the pool: this worker has nothing to do."""
 
     worker: Worker

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol, TypeAlias
+
+from msgspec import Struct
 
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.events import Closed, ExchangeLost, FramesArrived, Opened
@@ -39,8 +40,7 @@ class Owner(Protocol):
         """Take the news without blocking; False if nobody is there any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(Struct, frozen=True):
     """Open wire number ``wire`` for ``owner``; a wire that is still open is closed first.
 
     The owner hears ``Opened`` and later ``Closed`` once, or only ``Closed``.
@@ -52,29 +52,25 @@ class Open:
     frames_per_permit: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Flush:
+class Flush(Struct, frozen=True):
     """``send`` answered QUEUED: write the rest."""
 
     wire: int
 
 
-@dataclass(frozen=True, slots=True)
-class Close:
+class Close(Struct, frozen=True):
     """End this wire. A number that is not the current one does nothing."""
 
     wire: int
 
 
-@dataclass(frozen=True, slots=True)
-class _FlushOn:
+class _FlushOn(Struct, frozen=True):
     """From itself: the pipe was full; go on, after what came meanwhile."""
 
     wire: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Lost:
+class _Lost(Struct, frozen=True):
     """From the reader: the wire ended, and its owner knows."""
 
     wire: int
@@ -83,8 +79,7 @@ class _Lost:
 Message: TypeAlias = Open | Flush | Close | _FlushOn | _Lost
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """What the owner of an open wire uses directly, on its own thread: no message, no waiting.
 
     After ``send`` answered QUEUED, the owner calls ``flush``: the transport actor writes the rest.

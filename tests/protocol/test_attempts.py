@@ -30,9 +30,10 @@ def test_a_server_that_was_never_ready_is_parked_after_three_failures() -> None:
 
 
 @pytest.mark.requirement("connection:park")
-def test_a_hopeless_failure_parks_at_once() -> None:
+@pytest.mark.parametrize("kind", [EndKind.IMPOSSIBLE, EndKind.UNAUTHORIZED])
+def test_a_hopeless_failure_parks_at_once(kind: EndKind) -> None:
     tries = attempts()
-    tries.failed(IMPOSSIBLE)
+    tries.failed(Ending(kind, "no"))
     assert tries.parked
 
 

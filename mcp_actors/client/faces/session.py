@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcp_actors import errors
 from mcp_actors.client.calls import Manner
@@ -14,12 +14,14 @@ from mcp_actors.client.notifications import ProgressHandler
 from mcp_actors.client.outgoing import check_mapping, check_text, outgoing
 from mcp_actors.client.post_mortem import crash_report
 from mcp_actors.client.results import decoded, told
-from mcp_actors.client.stats import ClientStats, stats_of
 from mcp_actors.protocol import codec, types
 from mcp_actors.protocol.agreement import Agreement
 from mcp_actors.protocol.events import Notified
 from mcp_actors.protocol.introduction import ROOTS_CHANGED
 from mcp_actors.telemetry.crash_report import CrashReport
+
+if TYPE_CHECKING:
+    from mcp_actors.client.stats import ClientStats
 
 
 class SessionFace(Face):
@@ -60,6 +62,8 @@ class SessionFace(Face):
 
     def stats(self) -> ClientStats:
         """The numbers of this moment."""
+        from mcp_actors.client.stats import ClientStats, stats_of
+
         tree = self._trees.value
         return ClientStats(state=self.state) if tree is None else stats_of(tree)
 

@@ -180,6 +180,9 @@ class ToolFace(Face):
     def _tool_request(
         self, name: str, arguments: Mapping[str, Any] | None, meta: Mapping[str, Any] | None
     ) -> Outgoing:
-        request = self._enclosures.enclose(tool_call(name, arguments), meta)
-        required = self._listings.session_mode == "required" and "session_id" not in (meta or {})
-        return structs.replace(request, session=True) if required else request
+        request = tool_call(name, arguments)
+        if meta is not None or self._enclosures.traces:
+            request = self._enclosures.enclose(request, meta)
+        if self._listings.session_mode == "optional" or "session_id" in (meta or {}):
+            return request
+        return structs.replace(request, session=True)
