@@ -62,11 +62,7 @@ def _client(target: Target, options: dict[str, Any]) -> Client:
 
 
 def _at_address(url: str, options: dict[str, Any]) -> Client:
-    http = getattr(Client, "http", None)
-    if http is None:
-        raise Mistake("--url: this version has no HTTP transport yet; it starts servers by their command")
-    client: Client = http(url, **options)
-    return client
+    return Client.http(url, **options)
 
 
 def _configured(target: Target, options: dict[str, Any]) -> Client:

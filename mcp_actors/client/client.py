@@ -30,7 +30,7 @@ from mcp_actors.runtime import lifetime
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.registry import LocalRegistry, Registry
 from mcp_actors.telemetry.bus import bus
-from mcp_actors.transports.contract import LooksUpTools, Transport
+from mcp_actors.transports.contract import Ends, LooksUpTools, Transport
 
 if TYPE_CHECKING:
     from mcp_actors.auth.coercion import Auth
@@ -196,6 +196,8 @@ class Client(ToolFace, ResourceFace, PromptFace, NewsFace, SessionFace):
         tree = self._trees.spend()
         if self._options.name is not None:
             registry.unregister(self._options.name, self)
+        if isinstance(self._transport, Ends):
+            self._transport.end()
         if tree is not None:
             # For those who still go through the pages of a list.
             tree.wiring.cache.clear()

@@ -26,6 +26,7 @@ _TYPES: dict[type, str] = {
     outcomes.Withdrawn: "cancelled",
     outcomes.Stopped: "shutdown",
 }
+_LOSSES = {EndKind.OVERSIZED: "protocol", EndKind.UNAUTHORIZED: "authorization"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Circumstances:
 def error_type(outcome: outcomes.CallOutcome | outcomes.WaitOutcome) -> str:
     """The ``.type`` of the error that this outcome becomes."""
     if isinstance(outcome, outcomes.Lost):
-        return "protocol" if outcome.ending.kind is EndKind.OVERSIZED else "transport"
+        return _LOSSES.get(outcome.ending.kind, "transport")
     return _TYPES[type(outcome)]
 
 
@@ -174,6 +175,8 @@ def _no_common_version(
 def _lost(ending: Ending, outcome: errors.Outcome, about: Circumstances) -> errors.McpError:
     if ending.kind is EndKind.OVERSIZED:
         return errors.FrameTooLarge(f"{about.what} failed: {ending.reason}", crash_report=about.crash_report)
+    if ending.kind is EndKind.UNAUTHORIZED:
+        return errors.AuthorizationFailed(f"{about.what} was not authorized: {ending.reason}")
     ran = "it was not sent" if outcome == "not_sent" else "it may or may not have run"
     return errors.ConnectionLost(
         f"{about.what} lost its connection: {ending.reason}; {ran}",
@@ -195,6 +198,8 @@ def _unavailable(state: str, cause: outcomes.Cause | None, about: Circumstances)
 def _parked(attempts: int, cause: outcomes.Cause | None, about: Circumstances) -> errors.McpError:
     if isinstance(cause, outcomes.NoCommonVersion):
         return error_from(cause, about)
+    if isinstance(cause, Ending) and cause.kind is EndKind.UNAUTHORIZED:
+        return errors.AuthorizationFailed(f"{about.unsent}{about.server} was not reached: {cause.reason}")
     tries = "" if attempts == 1 else f" in {attempts} attempts"
     return errors.StartFailed(
         f"{about.server} could not be started{tries}: {describe(cause) or 'no reason was given'}",

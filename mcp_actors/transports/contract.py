@@ -127,6 +127,14 @@ class LooksUpTools(Protocol):
 
 
 @runtime_checkable
+class Ends(Protocol):
+    """A transport that keeps something between its wires: a login under way, for instance."""
+
+    def end(self) -> None:
+        """The client is closed for good. Any thread, any number of times, does not wait for long."""
+
+
+@runtime_checkable
 class TellsLosses(Protocol):
     """A wire whose requests can fail one by one. ``on_lost`` is set before anything is sent."""
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mcp_actors.auth import ClientCredentials, MemoryStorage, OAuth, SigningKey, Tokens
+from mcp_actors import Client
+from mcp_actors.auth import BearerToken, ClientCredentials, MemoryStorage, OAuth, SigningKey, Tokens
 from mcp_actors.auth.authorization_server import AuthorizationServer as Authority
 from mcp_actors.auth.discovery import Site
 from mcp_actors.auth.flights import Flight, Flights
@@ -271,3 +272,17 @@ def test_an_end_that_a_stored_token_had_long_ago_does_not_matter_if_it_can_be_re
     storage.save_tokens(server.issuer, server.resource_url, ended)
     assert call(authorizer(server, person, storage=storage), server) == 200
     assert server.at("token")[-1].form["grant_type"] == "refresh_token"
+
+
+def test_closing_the_client_ends_what_its_authorizer_has_under_way() -> None:
+    class Recording(BearerToken):
+        closed = 0
+
+        def close(self) -> None:
+            self.closed += 1
+
+    auth = Recording("a-token", "http://127.0.0.1:1/mcp")
+    client = Client.http("http://127.0.0.1:1/mcp", auth=auth)
+    client.close()
+    client.close()
+    assert auth.closed >= 1

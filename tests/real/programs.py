@@ -14,7 +14,11 @@ from tests.client.waiting import BOUND, until
 #: These servers are programs that take their time to load.
 PATIENCE: Final = {"init_timeout": 8 * BOUND, "request_timeout": 4 * BOUND}
 #: Marks of every module of tests with such programs. An installation has its own, longer bound.
-MARKS: Final = [pytest.mark.real, pytest.mark.timeout(240)]
+MARKS: Final = [
+    pytest.mark.real,
+    pytest.mark.timeout(240),
+    pytest.mark.requirement("quality:real-servers"),
+]
 ERAS: Final = ("2026-07-28", "2025-11-25")
 
 MakeStdio = Callable[..., Client]

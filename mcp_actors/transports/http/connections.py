@@ -28,6 +28,21 @@ _LONGEST_IDLE: Final = 600.0
 #: Up to here a request goes out in one piece.
 _ONE_PIECE: Final = 64 * 1024
 
+#: A stream may be silent for hours. Whether anybody is still there is found out in about a minute, by TCP.
+_KEEP_ALIVE: Final[tuple[tuple[int, int, int], ...]] = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    *(
+        (socket.IPPROTO_TCP, getattr(socket, name), value)
+        for name, value in (
+            ("TCP_KEEPIDLE", 30),
+            ("TCP_KEEPALIVE", 30),
+            ("TCP_KEEPINTVL", 10),
+            ("TCP_KEEPCNT", 3),
+        )
+        if hasattr(socket, name)
+    ),
+)
+
 _here = threading.local()
 
 
@@ -155,7 +170,7 @@ class HeldConnection(HTTPConnection):
 
     def _reach(self, sock: socket.socket, address: Any, deadline: Deadline) -> socket.socket:
         try:
-            for option in self.socket_options or ():
+            for option in (*(self.socket_options or ()), *_KEEP_ALIVE):
                 sock.setsockopt(*option)
             # Zero would mean not to wait at all, and to fail with another error.
             sock.settimeout(max(deadline.remaining(), 0.001))

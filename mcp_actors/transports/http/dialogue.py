@@ -67,7 +67,16 @@ class Dialogues:
 
     def read(self, response: urllib3.BaseHTTPResponse) -> bytes:
         """The body, decoded, as long as it is within the limit. Raises TooLarge."""
-        limit, parts, size = self._settings.max_frame_bytes, [], 0
+        limit, length = self._settings.max_frame_bytes, response.length_remaining
+        if length is not None and length <= limit and "Content-Encoding" not in response.headers:
+            # The usual case: one read takes it all. What is missing then is noticed by the next.
+            body = response.read(length, decode_content=False)
+            if len(body) == length:
+                return body
+        return self._read_piecemeal(response, limit)
+
+    def _read_piecemeal(self, response: urllib3.BaseHTTPResponse, limit: int) -> bytes:
+        parts, size = [], 0
         try:
             while chunk := response.read(_CHUNK):
                 size += len(chunk)

@@ -56,7 +56,7 @@ class Exchange:
         except (TooLarge, EventTooLarge) as error:
             self._fail(Ending(EndKind.OVERSIZED, f"the server sent too much: {error}"), sent=True)
         except errors.McpError as error:
-            self._fail(Ending(EndKind.IMPOSSIBLE, error.message), sent=False)
+            self._fail(Ending(EndKind.UNAUTHORIZED, error.message), sent=False)
         except (urllib3.exceptions.HTTPError, OSError) as error:
             self._fail(broken(self._wire.label, error, self.grip), sent=self.grip.whole)
         except BaseException as error:  # the user's own function for headers may raise anything
@@ -91,12 +91,12 @@ class Exchange:
             self._posted(reply.succeeded, response)
             return
         if R.needs_body(outbound, reply):
-            reply = reply_of(response, dialogues.read(response))
+            reply = structs.replace(reply, body=dialogues.read(response))
         self._follow(R.judge(self._meant(reply.body), reply), response, reply)
 
     def _meant(self, body: bytes) -> Outbound:
-        """The frame as the request that a body answers: in an array, the first may be left out."""
-        if len(self.ids) > 1 and body:
+        """The frame as the request that a body answers: of an array, the first may be left out."""
+        if len(self.ids) > 1 and body.lstrip().startswith(b"["):
             for id_ in self.ids:
                 if answers(body, id_):
                     return structs.replace(self.outbound, id=id_)
@@ -149,7 +149,9 @@ class Exchange:
         """The requests were refused, every one of an array for the same reason."""
         self._wire.inbox.deliver(frame)
         for id_ in self.ids[1:]:
-            self._wire.inbox.deliver(error_in(reply.body, id_) or frame)
+            other = None if answers(frame, id_) else error_in(reply.body, id_)
+            if other is not None:
+                self._wire.inbox.deliver(other)
 
     def _look_for_sse(self, status: int, frame: bytes | None) -> None:
         # MCP 2025-03-26, transports: servers of the first revision answer a GET with an endpoint to POST to.
@@ -167,7 +169,7 @@ class Exchange:
         else:
             # Asking again would not help: whoever could do something about it was asked before.
             what = "wants to know who asks" if status == 401 else "does not allow it"
-            self._fail(Ending(EndKind.IMPOSSIBLE, f"HTTP {status}: the server {what}"), sent=False)
+            self._fail(Ending(EndKind.UNAUTHORIZED, f"HTTP {status}: the server {what}"), sent=False)
 
     def _stream(self, response: urllib3.BaseHTTPResponse) -> None:
         wire, story = self._wire, Reconnection(Pace())

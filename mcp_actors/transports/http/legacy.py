@@ -67,7 +67,7 @@ class LegacyLine:
         except (urllib3.exceptions.HTTPError, OSError) as error:
             self._ending = broken(self._wire.label, error, self._grip)
         except errors.McpError as error:
-            self._ending = Ending(EndKind.IMPOSSIBLE, error.message)
+            self._ending = Ending(EndKind.UNAUTHORIZED, error.message)
         finally:
             self._told.set()
             # Before that, whoever looked for it tells what became of it.
@@ -119,5 +119,5 @@ class LegacyLine:
 
     def _refusal(self, response: urllib3.BaseHTTPResponse) -> Ending:
         words = f"HTTP {response.status}{redirect(response)} instead of an event stream"
-        kind = EndKind.IMPOSSIBLE if response.status in (401, 403) else EndKind.REFUSED
+        kind = EndKind.UNAUTHORIZED if response.status in (401, 403) else EndKind.REFUSED
         return Ending(kind, f"{self._wire.label} answered {words}")

@@ -46,7 +46,11 @@ class Listener:
                 # From the same place the same would come again.
                 self._story.last_event_id = ""
                 lasted = None
-            except (urllib3.exceptions.HTTPError, OSError, errors.McpError) as error:
+            except errors.McpError as error:
+                # Nobody should be asked to log in, again and again, for a stream that nobody asked for.
+                logger.warning("the stream of %s is given up: %s", self._wire.label, error.message)
+                return
+            except (urllib3.exceptions.HTTPError, OSError) as error:
                 logger.debug("the stream of %s broke: %s", self._wire.label, type(error).__name__)
                 lasted = None
             delay = self._story.delay(lasted, random.random)

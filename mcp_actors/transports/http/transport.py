@@ -51,6 +51,12 @@ class HttpTransport:
             logger.warning("%s: tool %r is left out: %s", self.label, dropped.name[:80], dropped.reason)
         return sorted_out.kept
 
+    def end(self) -> None:
+        """Nobody needs an authorization any more: a login under way ends."""
+        close = getattr(self._settings.authorizer, "close", None)
+        if callable(close):
+            close()
+
     def describe(self) -> Mapping[str, object]:
         """Facts for crash reports. What follows the path of a URL may be a key."""
         return {"url": self._settings.url.partition("?")[0], "secrets": self._settings.secrets}

@@ -20,7 +20,7 @@ from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.http import responses as R
 from mcp_actors.protocol.http.answers import agreed_version
 from mcp_actors.protocol.http.request_headers import PROTOCOL_VERSION, Outbound, RequestHeaders
-from mcp_actors.protocol.jsonrpc import Batch, Id, Request, scan
+from mcp_actors.protocol.jsonrpc import METHOD_NOT_FOUND, Batch, Id, Request, error_frame, scan
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports.contract import OnLost, SendVerdict, WireStats
 from mcp_actors.transports.http.crew import Crew
@@ -100,6 +100,9 @@ class HttpWire:
             if outbound.modern:
                 # MCP 2026-07-28, transports: closing the stream is the cancellation, and the only one.
                 return SendVerdict.SENT
+        if outbound.probing and self.legacy is not None:
+            # The older transport is of the handshake era; some of its servers would leave us waiting.
+            return self.inbox.put(error_frame(exchange.ids[0], METHOD_NOT_FOUND, "HTTP+SSE has one era"))
         if not self._note(exchange):
             return SendVerdict.CLOSED
         if not self.crew.run(exchange.run):

@@ -42,6 +42,7 @@ def peer(make_peer: MakePeer) -> HttpPeer:
 @pytest.fixture
 def make_client(make_peer: MakePeer) -> Iterator[MakeClient]:
     """Makes clients of a URL or a peer, with quick timings unless told otherwise; closed before any peer."""
+    del make_peer  # what is made first ends last
     made: list[Client] = []
 
     def make(where: HttpPeer | str, **options: Any) -> Client:

@@ -1,0 +1,168 @@
+"""Streams of news and of answers: how they begin, break off and go on."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from mcp_actors import errors
+from tests.client.waiting import BOUND, until
+from tests.servers.http_peer import META, HttpPeer, Turn, text
+from tests.transports.http.conftest import MakeClient, MakePeer
+
+pytestmark = pytest.mark.requirement("transport:http")
+
+LIMIT = 100_000
+
+
+def test_news_come_over_one_stream_that_is_opened_again_when_it_breaks(
+    peer: HttpPeer, make_client: MakeClient
+) -> None:
+    peer.capabilities["tools"] = {"listChanged": True}
+    streams: list[Any] = []
+
+    def listen(turn: Turn) -> None:
+        stream = turn.stream()
+        mark = {"_meta": {f"{META}subscriptionId": turn.message["id"]}}
+        stream.notify(
+            "notifications/subscriptions/acknowledged", notifications=turn.params["notifications"], **mark
+        )
+        streams.append((turn, lambda: stream.notify("notifications/tools/list_changed", **mark)))
+        turn.await_end()
+
+    peer.on("subscriptions/listen", listen)
+    client = make_client(peer)
+    changes, gaps = threading.Semaphore(0), threading.Semaphore(0)
+    client.on_tools_changed(lambda *_: changes.release())
+    client.on_gap(lambda *_: gaps.release())
+    client.wait_ready()
+    until(lambda: streams)
+    streams[0][1]()
+    assert changes.acquire(timeout=BOUND)
+    assert len(peer.turns("subscriptions/listen")) == 1
+    streams[0][0].reset()
+    assert gaps.acquire(timeout=BOUND)
+    until(lambda: len(streams) == 2)
+    streams[1][1]()
+    assert changes.acquire(timeout=BOUND)
+    assert client.call_tool("echo", {}).text == "{}"
+    assert len(peer.turns("server/discover")) == 1
+
+
+def test_news_of_the_handshake_era_come_over_the_stream_that_get_opens(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer("2025-11-25")
+    client = make_client(peer)
+    changes = threading.Semaphore(0)
+    client.on_tools_changed(lambda *_: changes.release())
+    client.wait_ready()
+    peer.await_listener().notify("notifications/tools/list_changed")
+    assert changes.acquire(timeout=BOUND)
+    assert peer.turns("GET")[0].headers["accept"] == "text/event-stream"
+
+
+def test_a_stream_of_news_is_resumed_after_its_last_event_when_the_server_says_so(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer("2025-11-25")
+    client = make_client(peer)
+    changes = threading.Semaphore(0)
+    client.on_tools_changed(lambda *_: changes.release())
+    client.wait_ready()
+    stream = peer.await_listener()
+    stream.send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}, id="7", retry=1)
+    assert changes.acquire(timeout=BOUND)
+    stream.end()
+    assert peer.await_turns("GET", 2).headers["last-event-id"] == "7"
+    peer.await_listener(2).notify("notifications/tools/list_changed")
+    assert changes.acquire(timeout=BOUND)
+
+
+def test_a_broken_stream_of_an_answer_is_resumed(make_peer: MakePeer, make_client: MakeClient) -> None:
+    peer = make_peer("2025-11-25", listens=False)
+    calls: list[Turn] = []
+
+    def work(turn: Turn) -> None:
+        calls.append(turn)
+        turn.stream().send(id="a-1", retry=1)
+        turn.drop()
+
+    def rest(turn: Turn) -> None:
+        if turn.headers.get("last-event-id") == "a-1":
+            turn.stream().send(calls[0].result(text("after all"))).end()
+        else:
+            turn.status(405)
+
+    peer.calls["work"] = work
+    peer.on("GET", rest)
+    assert make_client(peer).call_tool("work").text == "after all"
+    assert len(peer.turns("tools/call")) == 1
+    assert peer.turns("GET")[-1].headers["mcp-session-id"] == "session-1-of-a-test"
+
+
+def test_a_stream_that_breaks_again_and_again_is_resumed_a_few_times_only(
+    make_peer: MakePeer, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_actors.transports.http.grip.Grip.rest", lambda *_: False)
+    peer = make_peer("2025-11-25", listens=False)
+
+    def work(turn: Turn) -> None:
+        turn.stream().send(id="1", retry=0)
+        turn.drop()
+
+    peer.calls["work"] = work
+    client = make_client(peer).wait_ready()
+    peer.await_turns("GET")
+    peer.on("GET", lambda turn: turn.drop())
+    with pytest.raises(errors.ConnectionLost, match="before the answer"):
+        client.call_tool("work")
+    assert 2 <= len(peer.turns("GET")) <= 6
+    assert {turn.headers["last-event-id"] for turn in peer.turns("GET")[1:]} == {"1"}
+
+
+def test_a_stream_of_news_that_ends_at_once_is_not_asked_for_in_a_storm(
+    make_peer: MakePeer, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rests: list[float] = []
+
+    def rest(_grip: Any, seconds: float) -> bool:
+        rests.append(seconds)
+        return len(rests) > 20
+
+    monkeypatch.setattr("mcp_actors.transports.http.grip.Grip.rest", rest)
+    peer = make_peer("2025-11-25")
+    peer.on("GET", lambda turn: turn.stream().send(retry=0).end())
+    make_client(peer).wait_ready()
+    peer.await_turns("GET", 21)
+    assert rests[0] >= 0.1
+    assert sum(rests) > 10
+
+
+def test_an_answer_in_the_stream_of_news_is_nobodys(make_peer: MakePeer, make_client: MakeClient) -> None:
+    peer = make_peer("2025-11-25")
+    gate = threading.Event()
+
+    def work(turn: Turn) -> None:
+        peer.await_listener().send(turn.result(text("from elsewhere")))
+        peer.await_listener().notify("notifications/tools/list_changed")
+        gate.wait(BOUND)
+        turn.answer(text("mine"))
+
+    peer.calls["work"] = work
+    client = make_client(peer)
+    client.on_tools_changed(lambda *_: gate.set())
+    assert client.call_tool("work").text == "mine"
+
+
+def test_an_oversized_event_of_news_is_lost_alone(make_peer: MakePeer, make_client: MakeClient) -> None:
+    peer = make_peer("2025-11-25")
+    client = make_client(peer, max_frame_bytes=LIMIT).wait_ready()
+    stream = peer.await_listener()
+    stream.send(id="9", retry=0)
+    stream.write(b"data: " + b"x" * (LIMIT + 10))
+    assert "last-event-id" not in peer.await_turns("GET", 2).headers
+    assert client.call_tool("echo", {}).text == "{}"
+    assert len(peer.turns("initialize")) == 1
