@@ -16,7 +16,7 @@ class Requirement:
 
 
 SERVER: Final = "comes with the server role"
-HTTP: Final = "comes with the HTTP transports"
+HTTP: Final = "the client speaks HTTP now; the other half comes with the server role"
 WIRES: Final = "comes with the TCP and WebSocket transports"
 METRICS: Final = "comes with the exporters for Prometheus and OpenTelemetry"
 CONFORMANCE: Final = "the client passes; the other half comes with the server role"

@@ -82,7 +82,10 @@ class Calls:
         """Send a request and block until its result is there; raises what went wrong instead."""
         self.check_size(request)
         deadline = deadline or manner.deadline or Deadline.after(manner.seconds)
-        tree = self.tree(f"{request.what} was not sent")
+        # Mostly it is there; the words for when it is not need not be made.
+        tree = self._trees.value
+        if tree is None or self._trees.spent:
+            tree = self.tree(f"{request.what} was not sent")
         self._enter(tree, request, deadline if manner.wait else None)
         try:
             return self._run(tree, request, manner, deadline)

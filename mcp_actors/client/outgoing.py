@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from msgspec import Struct, structs
@@ -95,7 +96,12 @@ def _named(method: str, name: str, arguments: Mapping[str, Any] | None) -> Outgo
     params: dict[str, Any] = {"name": check_text("name", name)}
     if arguments is not None:
         params["arguments"] = check_mapping("arguments", arguments)
-    return Outgoing(f"{method} {name!r}", method, codec.encode(params))
+    return Outgoing(_what(method, name), method, codec.encode(params))
+
+
+@lru_cache(maxsize=512)
+def _what(method: str, name: str) -> str:
+    return f"{method} {name!r}"
 
 
 def _encoded_meta(parameter: str, meta: object) -> bytes:

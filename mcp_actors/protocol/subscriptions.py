@@ -157,6 +157,9 @@ class Subscriptions:
 
     def take_lost(self) -> tuple[str, ...]:
         """The resources that the server does not grant any more, each once."""
+        # Asked for after every delivery, and mostly there is nothing.
+        if not self._listening.lost:
+            return ()
         lost, self._listening.lost = tuple(self._listening.lost), []
         return lost
 

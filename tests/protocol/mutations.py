@@ -63,10 +63,10 @@ MUTATIONS = (
         "conversation.py",
         "        flight = self.pending.take(id_)\n"
         "        if flight is not None:\n"
-        "            if self.subscriptions.proposes",
+        "            # Most calls",
         "        flight = self.pending.get(id_)\n"
         "        if flight is not None:\n"
-        "            if self.subscriptions.proposes",
+        "            # Most calls",
     ),
     Mutation(
         "a probe that is given up is cancelled upstream",
@@ -209,8 +209,8 @@ MUTATIONS = (
     Mutation(
         "a pause outlives its wire",
         "cells.py",
-        "        self._out.append(CancelTimer(E.PauseOver()))\n        self._out.append(CancelTimer(E.Pulse",
-        "        self._out.append(CancelTimer(E.Pulse",
+        "(E.UptimeReached(), E.PauseOver(), E.PulseDue())",
+        "(E.UptimeReached(), E.PulseDue())",
     ),
     Mutation(
         "news is dropped before it is merged",

@@ -285,8 +285,8 @@ AGREED = (
     Mutation(
         "a pulse outlives its wire",
         "cells.py",
-        "        self._out.append(CancelTimer(E.PulseDue()))\n",
-        "",
+        "(E.UptimeReached(), E.PauseOver(), E.PulseDue())",
+        "(E.UptimeReached(), E.PauseOver())",
     ),
     Mutation(
         "the answer to a ping surprises",
