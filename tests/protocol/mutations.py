@@ -61,12 +61,8 @@ MUTATIONS = (
     Mutation(
         "an answered call stays in the table and is answered again",
         "conversation.py",
-        "        flight = self.pending.take(id_)\n"
-        "        if flight is not None:\n"
-        "            # Most calls",
-        "        flight = self.pending.get(id_)\n"
-        "        if flight is not None:\n"
-        "            # Most calls",
+        "        flight = self.pending.take(id_)\n        if flight is not None:\n            # Most calls",
+        "        flight = self.pending.get(id_)\n        if flight is not None:\n            # Most calls",
     ),
     Mutation(
         "a probe that is given up is cancelled upstream",
