@@ -21,7 +21,8 @@ DOCUMENTS = st.recursive(
     max_leaves=12,
 )
 LINE_COMMENTS = TEXTS.map(lambda text: "//" + text.replace("\n", "").replace("\r", "") + "\n")
-BLOCK_COMMENTS = TEXTS.map(lambda text: "/*" + text.replace("*/", "").rstrip("*") + "*/")
+# "* /" and not "": taking "*/" out of "**//" would leave one.
+BLOCK_COMMENTS = TEXTS.map(lambda text: "/*" + text.replace("*/", "* /").rstrip("*") + "*/")
 BETWEEN = st.lists(st.sampled_from([" ", "\t", "\n", "\r\n"]) | LINE_COMMENTS | BLOCK_COMMENTS, max_size=2)
 
 
