@@ -243,7 +243,7 @@ class Calls:
         called = _called(slot, request, remaining, progress is not None)
         if connection is None:
             return _nobody_there(tree)
-        limit = Deadline.after(remaining + _GRACE)
+        limit = deadline.later(_GRACE)
         # Telling is inside, too: an interrupt may come right after it.
         try:
             if not connection.tell(called):

@@ -87,7 +87,8 @@ def check_text(parameter: str, value: object) -> str:
 
 def check_mapping(parameter: str, value: object) -> dict[str, Any]:
     """A mapping as a new dict, or the error that says what is wrong."""
-    if not isinstance(value, Mapping):
+    # Mostly a dict, which need not be looked up among the abstract types.
+    if type(value) is not dict and not isinstance(value, Mapping):
         raise TypeError(f"{parameter} must be a mapping of names to values, not {type(value).__name__}")
     return dict(value)
 

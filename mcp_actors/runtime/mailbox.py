@@ -132,7 +132,8 @@ class Mailbox:
         alarms = self._alarms
         while self._current.get(alarms[0][2]) != alarms[0][1]:
             heappop(alarms)
-        return min(alarms[0][0] - self.clock(), TIMEOUT_MAX)
+        left = alarms[0][0] - self.clock()
+        return left if left < TIMEOUT_MAX else TIMEOUT_MAX
 
     def _fire(self) -> TimerFired:
         key = heappop(self._alarms)[2]

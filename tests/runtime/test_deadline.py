@@ -41,3 +41,10 @@ def test_an_expired_deadline_is_accepted_by_queues() -> None:
 
 def test_it_prints_what_remains() -> None:
     assert repr(Deadline.after(2.0, FakeClock())) == "<Deadline in 2.000 s>"
+
+
+def test_a_later_moment_is_counted_from_the_deadline_and_not_from_now() -> None:
+    clock = FakeClock()
+    deadline = Deadline.after(2.0, clock)
+    clock.advance(1.5)
+    assert deadline.later(1.0).remaining() == 1.5

@@ -64,7 +64,7 @@ class StdioWire:
 
     def wait(self) -> None:
         with self._reading:
-            while not self._has_frames() and not self._left:
+            while not self._left and not self._has_frames():
                 self._look(self._poller.poll())
 
     def read(self, limit: int | None) -> list[bytes]:
