@@ -20,8 +20,8 @@ FACTOR: Final = float(os.environ.get("MCP_ACTORS_TEST_FACTOR", "1"))
 #: The bound of all waits: whatever should happen happens within it.
 BOUND: Final = 5.0 * FACTOR
 
-# No deadline: a loaded machine is slow, not wrong. A verdict can be repeated: the same sources draw the same cases. The
-# profile "explore" draws new ones at each run (HYPOTHESIS_PROFILE=explore), and its blob lets a failure be repeated elsewhere.
+# No deadline: a loaded machine is slow, not wrong. A verdict can be repeated: the same sources draw the same
+# cases. HYPOTHESIS_PROFILE=explore draws new ones at each run; its blob lets a failure be repeated elsewhere.
 hypothesis.settings.register_profile("repeatable", deadline=None, print_blob=True, derandomize=True)
 hypothesis.settings.register_profile("explore", deadline=None, print_blob=True, derandomize=False)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))

@@ -6,6 +6,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any, Final
 
 from mcp_actors.client.cache import OUTDATING
@@ -35,6 +36,7 @@ from mcp_actors.transports.contract import SendVerdict
 
 #: Two deliveries may be on their way when the lane says that it is full.
 _RESERVE: Final = 0.25
+_METHOD: Final = attrgetter("method")
 _UPDATED: Final = "notifications/resources/updated"
 _GONE: Final = Ending(EndKind.BROKEN, "the connection closed before the request was written")
 
@@ -258,6 +260,8 @@ class ConnectionActor(Actor):
 
     def _outdate(self, notifications: tuple[jsonrpc.Notification, ...]) -> None:
         """What the cache must not give out any more. Here, not on the lane: handlers may be slow."""
+        if OUTDATING.keys().isdisjoint(map(_METHOD, notifications)):
+            return  # nearly always, and in a flood it counts
         for notification in notifications:
             method = notification.method
             if method in OUTDATING:

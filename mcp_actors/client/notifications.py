@@ -87,11 +87,14 @@ class Handlers:
 
     def __init__(self, changed: Callable[[], object] = lambda: None) -> None:
         self._handlers: dict[object, tuple[str | None, NotificationHandler]] = {}
+        # A gap is no notification of the server's: those who listen for everything do not hear of it, and no
+        # server can make one up.
+        self._gap_handlers: dict[object, GapHandler] = {}
         self._changed = changed
         self.failures = 0
 
     def __bool__(self) -> bool:
-        return bool(self._handlers)
+        return bool(self._handlers or self._gap_handlers)
 
     def attach(self, handler: NotificationHandler, method: str | None) -> Detach:
         """Call ``handler`` for each notification of ``method``, or for all. In the order of attaching."""
@@ -134,7 +137,13 @@ class Handlers:
         """Call ``handler`` whenever news may have been missed."""
         if not callable(handler):
             raise TypeError(f"a handler of gaps must be callable, not {type(handler).__name__}")
-        return self.attach(lambda heard: handler(heard.params["gap"]), _GAP)
+        key = object()
+        self._gap_handlers[key] = handler
+
+        def detach() -> None:
+            self._gap_handlers.pop(key, None)
+
+        return detach
 
     def wanted(self) -> frozenset[str]:
         """The methods that somebody listens for now; all that have to be subscribed to, if for everything."""
@@ -143,16 +152,16 @@ class Handlers:
 
     def hear(self, message: jsonrpc.Notification) -> None:
         """Decode one notification and run its handlers. On the lane, one notification at a time."""
-        if isinstance(message, DirectedProgress):
-            message.callback(Progress.of(decoded(message)))
+        if type(message) is not jsonrpc.Notification:
+            self._hear_of_ours(message)
             return
         heard: Notification | None = None
         failure: BaseException | None = None
         for method, handler in tuple(self._handlers.values()):
-            if not _concerns(method, message):
+            if method is not None and method != message.method:
                 continue
             # Decoded once, and only if somebody listens.
-            heard = heard or Notification(message.method, _told(message))
+            heard = heard or Notification(message.method, decoded(message))
             try:
                 handler(heard)
             except BaseException as error:  # noqa: BLE001 - the lane logs it; the other handlers still hear
@@ -161,17 +170,21 @@ class Handlers:
         if failure is not None:
             raise failure
 
-
-def _concerns(method: str | None, message: jsonrpc.Notification) -> bool:
-    # A gap is no notification of the server's: those who listen for everything do not hear of it, and no
-    # server can make one up.
-    if isinstance(message, GapNoticed) or method == _GAP:
-        return isinstance(message, GapNoticed) and method == _GAP
-    return method is None or method == message.method
-
-
-def _told(message: jsonrpc.Notification) -> dict[str, Any]:
-    return {"gap": message.gap} if isinstance(message, GapNoticed) else decoded(message)
+    def _hear_of_ours(self, message: jsonrpc.Notification) -> None:
+        """What travels on the lane, but was not said by the server."""
+        if isinstance(message, DirectedProgress):
+            message.callback(Progress.of(decoded(message)))
+            return
+        assert isinstance(message, GapNoticed)
+        failure: BaseException | None = None
+        for handler in tuple(self._gap_handlers.values()):
+            try:
+                handler(message.gap)
+            except BaseException as error:  # noqa: BLE001 - as above
+                self.failures += 1
+                failure = error
+        if failure is not None:
+            raise failure
 
 
 def _number(value: object) -> float | None:

@@ -13,7 +13,7 @@ from mcp_actors.client.listings import Listings
 from mcp_actors.protocol import types
 
 if TYPE_CHECKING:
-    from mcp_actors.client.schemas import Schemas
+    from mcp_actors.schemas.checking import Schemas
 
 Decode: TypeAlias = Callable[[Raw], types.CallToolResult | Onward]
 
@@ -52,7 +52,7 @@ class Outputs:
     def _fault(self, schema: dict[str, object], result: types.CallToolResult) -> str | None:
         if not result.has_structured_content:
             return "there is no structured content"
-        from mcp_actors.client.schemas import Schemas, UnusableSchema
+        from mcp_actors.schemas.checking import Schemas, UnusableSchema
 
         # Two threads may both make one; the later one stays.
         schemas = self._schemas = self._schemas or Schemas()

@@ -348,12 +348,13 @@ class Conversation:
             self._out.append(Unmatched(id_, id_ in self.tombstones))
 
     def _hear(self, message: jsonrpc.Notification) -> None:
-        if message.method == _PROGRESS:
+        method = message.method
+        if method == _PROGRESS:
             self._progress(message)
-        elif message.method == _CANCELLED:
+        elif method == _CANCELLED:
             self._cancelled(message)
         else:
-            if message.method == ACKNOWLEDGED:
+            if method == ACKNOWLEDGED:
                 self._acknowledged(message)
             self._news.append(message)
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
-from mcp_actors.client.schemas import Schemas, UnusableSchema
 from mcp_actors.protocol.codec import Json, JsonObject
 from mcp_actors.protocol.types import ElicitFormParams, ElicitResult, ElicitUrlParams
 from mcp_actors.protocol.types.form_fields import FormField
+from mcp_actors.schemas.checking import Schemas, UnusableSchema
 from mcp_actors.telemetry.redaction import printable
 
 Ask: TypeAlias = Callable[[str], str]

@@ -14,7 +14,6 @@ from mcp_actors.client.answering.consultation import (
     failed,
     logger,
 )
-from mcp_actors.client.schemas import Schemas, UnusableSchema
 from mcp_actors.protocol import codec
 from mcp_actors.protocol.codec import DecodeFailed, Json, JsonObject
 from mcp_actors.protocol.types import (
@@ -24,6 +23,7 @@ from mcp_actors.protocol.types import (
     ElicitUrlParams,
     elicit_params,
 )
+from mcp_actors.schemas.checking import Schemas, UnusableSchema
 from mcp_actors.telemetry.redaction import printable
 
 #: Gets a form or the address of a page, and returns what the user did:

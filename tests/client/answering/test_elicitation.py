@@ -201,5 +201,5 @@ def test_a_mode_that_was_not_offered_is_refused() -> None:
 
 
 def test_a_form_that_is_too_much_work_fails_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_actors.client.schemas.MAX_WORK", 1)
+    monkeypatch.setattr("mcp_actors.schemas.checking.MAX_WORK", 1)
     assert "takes too long" in refused({}).message

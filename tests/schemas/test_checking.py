@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_actors.client import schemas as module
-from mcp_actors.client.schemas import Schemas, UnusableSchema
+from mcp_actors.schemas import checking as module
+from mcp_actors.schemas.checking import Schemas, UnusableSchema
 
 PERSON: dict[str, Any] = {
     "type": "object",
@@ -391,7 +391,7 @@ def test_a_changed_schema_is_another_schema(schemas: Schemas) -> None:
 
 def test_the_validator_is_imported_only_when_it_is_needed() -> None:
     program = (
-        "import sys, mcp_actors.client.schemas, mcp_actors.client.answering.desk as desk\n"
+        "import sys, mcp_actors.schemas.checking, mcp_actors.client.answering.desk as desk\n"
         "desk.Desk(elicitation_handler=print)\n"
         "assert 'jsonschema_rs' not in sys.modules\n"
     )

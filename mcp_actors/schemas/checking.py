@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import Struct
 
-from mcp_actors.client.schema_shape import MAX_BYTES, Shape, UnusableSchema, depth, judge
 from mcp_actors.protocol import codec
 from mcp_actors.protocol.codec import Json, JsonObject
+from mcp_actors.schemas.shape import MAX_BYTES, Shape, UnusableSchema, depth, judge
 from mcp_actors.telemetry.redaction import printable
 
 if TYPE_CHECKING:
