@@ -1,4 +1,4 @@
-"""Slot and ProgressSlot: the first answer wins, and nothing offered before it is lost."""
+"""Slots: the first answer wins, nothing offered before it is lost, and work is done by the waiter."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from mcp_actors.runtime.deadline import Deadline
-from mcp_actors.runtime.slot import ForkedSlot, ProgressSlot, Slot, SlotTimeout, _Process
+from mcp_actors.runtime.slot import ForkedSlot, ProgressSlot, Slot, SlotTimeout, WorkSlot, _Process
 from tests.runtime.probes import BOUND, Bang, FakeClock, at_once, run_script, soon, stumbler
 
-both = pytest.mark.parametrize("make", [Slot, ProgressSlot])
+every = pytest.mark.parametrize("make", [Slot, ProgressSlot, WorkSlot])
 Make = Callable[[], Slot[Any]]
 
 
-@both
+@every
 def test_the_first_answer_wins(make: Make) -> None:
     slot = make()
     assert not slot.is_set
@@ -27,7 +27,7 @@ def test_the_first_answer_wins(make: Make) -> None:
     assert slot.wait(at_once()) == "first"
 
 
-@both
+@every
 def test_none_is_an_answer(make: Make) -> None:
     slot = make()
     slot.set(None)
@@ -35,7 +35,7 @@ def test_none_is_an_answer(make: Make) -> None:
     assert slot.wait(at_once()) is None
 
 
-@both
+@every
 def test_a_waiter_is_woken_by_the_answer(make: Make) -> None:
     slot = make()
     setter = threading.Timer(0.01, slot.set, ["answer"])
@@ -43,7 +43,7 @@ def test_a_waiter_is_woken_by_the_answer(make: Make) -> None:
     assert slot.wait(soon()) == "answer"
 
 
-@both
+@every
 def test_after_a_timeout_the_slot_can_be_waited_on_again(make: Make) -> None:
     slot = make()
     with pytest.raises(SlotTimeout):
@@ -52,7 +52,7 @@ def test_after_a_timeout_the_slot_can_be_waited_on_again(make: Make) -> None:
     assert slot.wait(at_once()) == "late"
 
 
-@both
+@every
 def test_an_answer_in_the_moment_of_the_timeout_is_not_lost(make: Make) -> None:
     slot = make()
 
@@ -76,7 +76,7 @@ def test_all_waiters_get_the_answer() -> None:
     assert answers == ["answer"] * 3
 
 
-@both
+@every
 def test_an_interrupted_wait_leaves_the_slot_usable(make: Make) -> None:
     slot = make()
     usual = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -94,7 +94,7 @@ def test_an_interrupted_wait_leaves_the_slot_usable(make: Make) -> None:
     assert slot.wait(at_once()) == "later"
 
 
-@both
+@every
 def test_a_hook_is_called_once_by_the_setter(make: Make) -> None:
     slot = make()
     calls: list[tuple[object, threading.Thread]] = []
@@ -106,7 +106,7 @@ def test_a_hook_is_called_once_by_the_setter(make: Make) -> None:
     assert calls == [("answer", setter)]
 
 
-@both
+@every
 def test_a_hook_is_called_at_once_if_the_answer_is_there(make: Make) -> None:
     slot = make()
     slot.set("answer")
@@ -249,7 +249,7 @@ def test_no_item_offered_before_the_answer_is_ever_missed() -> None:
         assert seen == list(range(20))
 
 
-@both
+@every
 def test_a_slot_of_another_process_is_refused(make: Make) -> None:
     slot = make()
     slot._pid = -1
@@ -281,3 +281,150 @@ except ForkedSlot:
     print(new.wait(Deadline.after(5.0)))
 """
     assert run_script(script) == "works\n"
+
+
+# Work.
+
+
+class Labour:
+    """Work that settles its slot, or waits until it is stopped."""
+
+    def __init__(self, slot: WorkSlot[str], answer: str | None = None) -> None:
+        self.slot = slot
+        self.answer = answer
+        self.threads: list[threading.Thread] = []
+        self.begun = threading.Event()
+        self.stopped = threading.Event()
+
+    def run(self, deadline: Deadline) -> None:
+        self.threads.append(threading.current_thread())
+        self.begun.set()
+        if self.answer is None:
+            assert self.stopped.wait(deadline.remaining())
+        else:
+            self.slot.settle(self.answer)
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+
+def test_work_is_done_once_by_the_thread_that_waits() -> None:
+    slot: WorkSlot[str] = WorkSlot()
+    work = Labour(slot, "found")
+    threading.Timer(0.01, slot.give, [work]).start()
+    assert slot.wait(soon()) == "found"
+    assert slot.wait(at_once()) == "found"
+    assert work.threads == [threading.current_thread()]
+    assert not work.stopped.is_set()
+
+
+def test_work_that_was_given_before_the_wait_is_done() -> None:
+    slot: WorkSlot[str] = WorkSlot()
+    slot.give(Labour(slot, "found"))
+    assert slot.wait(soon()) == "found"
+
+
+def test_an_answer_from_elsewhere_stops_the_work() -> None:
+    slot: WorkSlot[str] = WorkSlot()
+    work = Labour(slot)
+    slot.give(work)
+
+    def interfere() -> None:
+        assert work.begun.wait(BOUND)
+        assert slot.set("enough")
+
+    threading.Thread(target=interfere).start()
+    assert slot.wait(soon()) == "enough"
+    assert work.stopped.is_set()
+
+
+def test_work_that_comes_to_nothing_leaves_the_answer_to_others() -> None:
+    slot: WorkSlot[str] = WorkSlot()
+    work = Labour(slot)
+    work.stop()
+    slot.give(work)
+    with pytest.raises(SlotTimeout):
+        slot.wait(at_once())
+    threading.Timer(0.01, slot.set, ["told"]).start()
+    assert slot.wait(soon()) == "told"
+    assert len(work.threads) == 1
+
+
+def test_work_is_not_begun_after_the_answer_and_hears_of_it() -> None:
+    slot: WorkSlot[str] = WorkSlot()
+    work = Labour(slot, "found")
+    slot.give(work)
+    assert slot.set("faster")
+    assert work.stopped.is_set()
+    assert slot.wait(at_once()) == "faster"
+    assert work.threads == []
+
+
+def test_what_the_work_found_too_late_does_not_count() -> None:
+    slot: WorkSlot[str] = WorkSlot()
+    work = Labour(slot, "found")
+    slot.set("faster")
+    work.run(soon())
+    assert slot.wait(at_once()) == "faster"
+
+
+def test_once_the_work_has_settled_it_nobody_stops_it() -> None:
+    slot: WorkSlot[str] = WorkSlot()
+    work = Labour(slot, "found")
+    slot.give(work)
+    work.run(soon())
+    assert not slot.set("told")
+    assert not work.stopped.is_set()
+
+
+def test_an_exception_of_the_work_reaches_the_waiter() -> None:
+    class Stumble(Labour):
+        def run(self, deadline: Deadline) -> None:
+            super().run(deadline)
+            raise Bang
+
+    slot: WorkSlot[str] = WorkSlot()
+    work = Stumble(slot)
+    work.stop()
+    slot.give(work)
+    with pytest.raises(Bang):
+        slot.wait(soon())
+    assert slot.set("told")
+    assert slot.wait(at_once()) == "told"
+
+
+def test_a_wait_that_was_interrupted_before_the_work_began_leaves_it_to_the_next() -> None:
+    slot: WorkSlot[str] = WorkSlot()
+    work = Labour(slot, "found")
+    slot.give(work)
+    # The bell was heard, and nothing was done.
+    slot._bell.acquire()
+    assert slot.wait(at_once()) == "found"
+
+
+def test_a_slot_and_its_work_let_go_of_each_other() -> None:
+    for answered_by_work in (True, False):
+        slot: WorkSlot[str] = WorkSlot()
+        work = Labour(slot, "found")
+        slot.give(work)
+        if not answered_by_work:
+            slot.set("told")
+        slot.wait(soon())
+        assert slot._work is None
+
+
+@pytest.mark.stress
+def test_work_and_others_race_for_the_answer_and_exactly_one_wins() -> None:
+    wins = {"found": 0, "told": 0}
+    for _ in range(300):
+        slot: WorkSlot[str] = WorkSlot()
+        work = Labour(slot, "found")
+        told: list[bool] = []
+        other = threading.Thread(target=lambda slot=slot, told=told: told.append(slot.set("told")))
+        slot.give(work)
+        other.start()
+        answer = slot.wait(soon())
+        other.join(BOUND)
+        assert told == [answer == "told"]
+        wins[answer] += 1
+    assert sum(wins.values()) == 300
