@@ -8,7 +8,7 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeAlias
 
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports.contract import SendVerdict
@@ -17,12 +17,22 @@ from mcp_actors.transports.stdio.descriptors import close_quietly, no_sigpipe
 # While somebody flushes, the end of the pipe is noticed at the latest after this time.
 _SLICE: Final = 0.05
 
+#: Writes bytes to a descriptor: how many it took.
+Write: TypeAlias = Callable[[int, bytes | memoryview], int]
+
 
 class PipeWriter:
-    """The writing half of a wire. One thread sends, another flushes, any may end it; a lock parts them."""
+    """The writing half of a wire. One thread sends, another flushes, any may end it; a lock parts them.
 
-    def __init__(self, fd: int, high_water: int, on_broken: Callable[[], None]) -> None:
+    ``write`` writes what the pipe takes now, or raises BlockingIOError: ``os.write``, if the pipe does not
+    block. It is called by one thread at a time.
+    """
+
+    def __init__(
+        self, fd: int, high_water: int, on_broken: Callable[[], None], write: Write = os.write
+    ) -> None:
         self._fd = fd
+        self._write_now = write
         self._high_water = high_water
         # Python ignores SIGPIPE, but a host may have undone that: then a dead server would kill the host.
         self._shielded = signal.getsignal(signal.SIGPIPE) is signal.SIG_DFL
@@ -100,9 +110,9 @@ class PipeWriter:
         try:
             if self._shielded:
                 with no_sigpipe():
-                    written = os.write(self._fd, data)
+                    written = self._write_now(self._fd, data)
             else:
-                written = os.write(self._fd, data)
+                written = self._write_now(self._fd, data)
         except BlockingIOError:
             return 0
         except OSError:
