@@ -1,0 +1,1 @@
+"""The server role: functions offered over MCP."""
