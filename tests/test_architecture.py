@@ -20,6 +20,7 @@ BELOW_CLIENT: Final = {
     "protocol",
     "telemetry",
     "schemas",
+    "skills",
     "runtime",
     "transports",
     "auth",
@@ -31,6 +32,7 @@ MAY_IMPORT: Final[dict[str, set[str]]] = {
     "protocol": {"errors"},
     "telemetry": {"errors"},
     "schemas": {"errors", "protocol", "telemetry"},
+    "skills": {"errors", "protocol"},
     "runtime": {"errors", "telemetry"},
     "transports": {"errors", "protocol", "telemetry", "runtime"},
     "auth": {"errors", "protocol", "telemetry", "runtime", "transports"},
@@ -46,13 +48,15 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
     "pykka": ("runtime/",),
     "orjson": ("protocol/codec.py",),
     "jsonschema_rs": ("schemas/checking.py",),
-    "yaml": ("client/skills/",),
+    "yaml": ("skills/",),
     "urllib3": ("transports/http/", "auth/"),
     "requests": ("auth/",),
-    "joserfc": ("auth/jose/",),
+    "joserfc": ("auth/jose/", "server/authorization/public_key.py"),
+    "pydantic": ("server/signatures/modelled.py",),
+    "waitress": ("server/web.py",),
     "subprocess": ("transports/",),
     "psutil": ("transports/", "telemetry/gauges.py"),
-    "socket": ("transports/", "auth/"),
+    "socket": ("transports/", "auth/", "server/http/presence.py"),
     "typer": ("cli/",),
     "rich": ("cli/",),
     "asyncio": (),
@@ -67,6 +71,8 @@ PURE: Final = {
     "dataclasses",
     "enum",
     "functools",
+    "hashlib",
+    "hmac",
     "itertools",
     "json",
     "math",
@@ -94,7 +100,17 @@ PUBLIC: Final = (
 )
 LOCKS: Final = {"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"}
 #: Where locks may be. The demo server is a program of its own, the test kit plays peers on their own threads.
-LOCK_HOMES: Final = ("runtime/", "transports/", "telemetry/bus.py", "testing/", "cli/demo_server.py")
+LOCK_HOMES: Final = (
+    "runtime/",
+    "transports/",
+    "telemetry/bus.py",
+    "testing/",
+    "cli/demo_server.py",
+    # Tables that many threads of a web server share, and that no actor owns.
+    "server/registry/registry.py",
+    "server/tasks/memory_store.py",
+    "server/http/",
+)
 VAGUE: Final = {"utils", "util", "helpers", "helper", "manager", "base", "common", "misc", "core"}
 
 MAX_FILE_LINES: Final = 400

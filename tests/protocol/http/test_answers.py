@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_actors.protocol.http.answers import agreed_version, answer_in, answers, error_code, error_in
+from mcp_actors.protocol.http.answers import (
+    agreed_version,
+    answer_in,
+    answers,
+    error_code,
+    error_in,
+    error_words,
+)
 
 pytestmark = pytest.mark.requirement("transport:http")
 
@@ -107,11 +114,22 @@ def test_an_error_that_is_ours_already_is_passed_on_as_it_came() -> None:
         (body(id=7, result={"code": 1}), None),
         (b'{"jsonrpc":"2.0","id":7,"error":{"code":1,"data":%s}}' % (b"1" * 5000), None),
         (b"", None),
-        (None, None),
     ],
 )
-def test_the_code_of_an_error_is_read_where_there_is_one(frame: bytes | None, code: int | None) -> None:
+def test_the_code_of_an_error_is_read_where_there_is_one(frame: bytes, code: int | None) -> None:
     assert error_code(frame) == code
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        (body(id=7, error={"code": 1, "message": "no"}), "no"),
+        (body(id=7, error={"code": 1, "message": 7}), ""),
+        (body(id=7, result={"message": "no"}), ""),
+    ],
+)
+def test_the_words_of_an_error_are_read_where_there_are_any(frame: bytes, words: str) -> None:
+    assert error_words(frame) == words
 
 
 @pytest.mark.parametrize(

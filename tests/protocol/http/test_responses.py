@@ -25,6 +25,7 @@ from mcp_actors.protocol.http.responses import (
     judge,
     judge_stream,
     needs_body,
+    stream_needs_body,
 )
 
 pytestmark = pytest.mark.requirement("transport:http")
@@ -48,8 +49,8 @@ ONE_WAY = [NOTIFICATION, MODERN_NOTIFICATION, RESPONSE]
 ALL = [*REQUESTS, *ONE_WAY]
 
 
-def error(code: int, id_: Any = 7) -> bytes:
-    message = {"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": "no"}}
+def error(code: int, id_: Any = 7, words: str = "no") -> bytes:
+    message = {"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": words}}
     return json.dumps(message, separators=(",", ":")).encode()
 
 
@@ -144,6 +145,44 @@ def test_a_session_id_that_breaks_the_rules_is_a_breach(session_id: str) -> None
 @pytest.mark.parametrize("body", [b"", b"<html>", error(-32600, None), error(-32601)])
 def test_404_to_a_session_means_that_it_is_gone(outbound: Outbound, body: bytes) -> None:
     assert judge(outbound, reply(404, body)) == SessionGone()
+
+
+# As servers of several languages write it.
+FORGETFUL = [
+    error(-32000, None, "Bad Request: No valid session ID provided"),
+    error(-32000, 7, "Bad Request: Unknown Mcp-Session-Id header"),
+    error(-32001, None, "Session not found"),
+    error(-32600, "server-error", "Bad Request: Invalid or expired session ID"),
+    error(-32000, None, "Bad Request: Server not initialized"),
+    b'{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}',
+    b"Invalid session ID\n",
+]
+
+
+@pytest.mark.parametrize("body", FORGETFUL)
+def test_400_that_speaks_of_the_session_means_the_same(body: bytes) -> None:
+    for outbound in (LEGACY, NOTIFICATION, RESPONSE):
+        assert judge(outbound, reply(400, body)) == SessionGone()
+    assert judge_stream(reply(400, body), resuming_session=True) == SessionGone()
+
+
+@pytest.mark.parametrize("body", FORGETFUL)
+def test_without_a_session_it_is_an_error_like_any_other(body: bytes) -> None:
+    assert isinstance(judge(SESSIONLESS, reply(400, body)), ErrorBody | Fault)
+    assert judge_stream(reply(400, body), resuming_session=False) == NotOffered(400)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        error(-32602, 7, "no such session: the tool wants another"),
+        error(-32603, 7, "the session store failed"),
+        error(-32000, 7, "obsession"),
+        error(-32000, 7, "Bad Request: Unsupported protocol version"),
+    ],
+)
+def test_400_about_what_was_asked_for_is_the_answer(body: bytes) -> None:
+    assert judge(LEGACY, reply(400, body)) == ErrorBody(400, body)
 
 
 @pytest.mark.parametrize("status", [400, 405, 410, 500])
@@ -347,6 +386,17 @@ def test_a_success_without_a_stream_is_none(answer: Reply) -> None:
 def test_404_where_there_was_a_stream_means_that_the_session_is_gone() -> None:
     assert judge_stream(reply(404), resuming_session=True) == SessionGone()
     assert judge_stream(reply(400), resuming_session=True) == NotOffered(400)
+
+
+def test_a_refused_stream_may_say_why_in_its_body() -> None:
+    assert [status for status in (200, 400, 404, 405, 409, 500) if stream_needs_body(reply(status))] == [400]
+
+
+def test_a_second_stream_is_asked_for_again_until_the_first_is_over_for_the_server() -> None:
+    verdict = judge_stream(reply(409), resuming_session=True)
+    assert isinstance(verdict, Fault)
+    assert verdict.retryable
+    assert judge_stream(reply(409), resuming_session=False) == NotOffered(409)
 
 
 @pytest.mark.parametrize("status", [401, 403])

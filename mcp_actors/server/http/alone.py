@@ -1,0 +1,56 @@
+"""A POST that stands alone: 2026-07-28, or the handshake era without sessions."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from mcp_actors.protocol.http.event_writing import KEEP_ALIVE
+from mcp_actors.protocol.http.inbound import Post, version_of
+from mcp_actors.protocol.http.rejections import Rejected, status_of
+from mcp_actors.protocol.jsonrpc import Answer, Failure
+from mcp_actors.protocol.revisions import Era
+from mcp_actors.server.authorization.principal import Principal
+from mcp_actors.server.http.desk import Desk
+from mcp_actors.server.http.event_body import EventBody, first_of
+from mcp_actors.server.http.exchange import Exchange, depart
+from mcp_actors.server.http.inbox import ClientGone, Closed, Event, Watch
+from mcp_actors.server.http.reply import Reply, empty_reply, json_reply, stream_reply, unavailable
+from mcp_actors.server.http.wsgi_request import WsgiRequest
+
+
+def answer_alone(desk: Desk, request: WsgiRequest, post: Post, principal: Principal | None) -> Reply:
+    """Serve a POST with a peer that is made for it. Raises ``Rejected``."""
+    if isinstance(post.message, Answer | Failure):
+        raise Rejected(400, "without sessions nobody can have asked you anything")
+    stateless = post.era is Era.STATELESS
+    ids = [one.id for one in post.requests]
+    listens = stateless and any(one.method == "subscriptions/listen" for one in post.requests)
+    with ExitStack() as owed:
+        if listens:
+            owed.callback(desk.budget.take(ids[0]))
+        exchange = Exchange(ids, desk.inbox(), listening=listens)
+        assume = None if stateless or post.opens else version_of(request.headers)
+        peer = desk.new_guest(exchange, principal, assume)
+        owed.callback(desk.forget_guest, peer)
+        owed.callback(depart, exchange, peer, cancels=stateless)
+        peer.receive(post.message, principal, modern=stateless)
+        if not ids:
+            return empty_reply(202)
+        return _reply(desk, desk.watch(exchange.inbox, request), post.era, owed)
+
+
+def _reply(desk: Desk, watch: Watch, era: Era, owed: ExitStack) -> Reply:
+    try:
+        first = first_of(watch, desk.settings.sse_after)
+    except ClientGone:
+        # Nobody will read it.
+        return empty_reply(408)
+    if isinstance(first, Closed):
+        raise unavailable("the server is being stopped", retry_after=1)
+    if isinstance(first, Event) and first.last and first.frame:
+        return json_reply(status_of(first.code, era), first.frame)
+    opening = KEEP_ALIVE if first is None else b""
+    leave = owed.pop_all().close
+    return stream_reply(
+        EventBody(watch, leave, opening=opening, first=first, keep_alive=desk.settings.keep_alive)
+    )
