@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from mcp_actors.client.skills.skill import Skill
 from mcp_actors.protocol.codec import JsonObject
+from mcp_actors.skills.skill import Skill
 
 
 class SkillDocument(Struct, frozen=True):

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from mcp_actors import errors
-from mcp_actors.client.skills.skill import EXTENSION
 from mcp_actors.protocol import types
 from mcp_actors.protocol.codec import DecodeFailed, Json, JsonObject
 from mcp_actors.protocol.types.results import ListResult, Result
 from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.skills.skill import EXTENSION
 
 if TYPE_CHECKING:
     from mcp_actors.client.client import Client

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from msgspec import Struct, structs
 
-# SEP-2640 fixes both: every host takes skills up to these limits.
-_MOST_FILES: Final = 512
-_MOST_BYTES: Final = 16 * 1024 * 1024
+from mcp_actors.skills.limits import MOST_BYTES, MOST_FILES, MOST_HEAD_BYTES
 
 
 class SkillPolicy(Struct, frozen=True, kw_only=True):
@@ -16,10 +12,10 @@ class SkillPolicy(Struct, frozen=True, kw_only=True):
 
     #: Read skills that publish no digests. Their content may be a different one at each reading.
     allow_dynamic: bool = False
-    max_files: int = _MOST_FILES
-    max_total_bytes: int = _MOST_BYTES
-    max_file_bytes: int = _MOST_BYTES
-    max_front_matter_bytes: int = 64 * 1024
+    max_files: int = MOST_FILES
+    max_total_bytes: int = MOST_BYTES
+    max_file_bytes: int = MOST_BYTES
+    max_front_matter_bytes: int = MOST_HEAD_BYTES
 
     def __post_init__(self) -> None:
         for name, value in structs.asdict(self).items():

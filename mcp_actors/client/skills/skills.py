@@ -8,13 +8,13 @@ from mcp_actors import errors
 from mcp_actors.client.options import check_seconds
 from mcp_actors.client.skills.document import SkillContents, SkillDocument
 from mcp_actors.client.skills.errand import Errand
-from mcp_actors.client.skills.location import ENTRY_FILE, checked_path, root_of, uri_in
 from mcp_actors.client.skills.policy import SkillPolicy
-from mcp_actors.client.skills.skill import DirectoryPage, Skill, SkillResult, SkillsPage
 from mcp_actors.client.skills.verification import check_file, check_limits, checked_text, raw_bytes, refused
-from mcp_actors.client.skills.yaml_tree import require_yaml
 from mcp_actors.protocol.codec import DecodeFailed, Json
 from mcp_actors.protocol.types.resources import Resource
+from mcp_actors.skills.location import ENTRY_FILE, checked_path, root_of, uri_in
+from mcp_actors.skills.skill import DirectoryPage, Skill, SkillResult, SkillsPage
+from mcp_actors.skills.yaml_tree import require_yaml
 from mcp_actors.telemetry.logs import logger_for
 
 if TYPE_CHECKING:

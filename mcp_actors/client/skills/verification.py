@@ -6,11 +6,11 @@ import hashlib
 from typing import Any, Literal
 
 from mcp_actors import errors
-from mcp_actors.client.skills import front_matter
 from mcp_actors.client.skills.policy import SkillPolicy
-from mcp_actors.client.skills.skill import Skill, SkillFile
-from mcp_actors.client.skills.yaml_tree import YamlRefused, parse
 from mcp_actors.protocol import types
+from mcp_actors.skills import front_matter
+from mcp_actors.skills.document import HeadRefused, read
+from mcp_actors.skills.skill import Skill, SkillFile
 
 #: What a skill can fail; ``details["check"]`` of the error.
 Check = Literal["dynamic", "limit", "unlisted", "content", "size", "digest", "front_matter"]
@@ -68,23 +68,13 @@ def check_file(skill: Skill, file: SkillFile, data: bytes) -> None:
 def checked_text(skill: Skill, data: bytes, policy: SkillPolicy) -> tuple[str, str]:
     """The whole ``SKILL.md`` and its body, if its head says exactly what the entry says."""
     try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise _other_head(skill, f"it is not UTF-8 ({error.reason} at byte {error.start})") from None
-    parts = front_matter.split(text)
-    if parts is None:
-        raise _other_head(skill, "it has none")
-    head, body = parts
-    if len(head.encode()) > policy.max_front_matter_bytes:
-        raise _other_head(skill, f"it has more than {policy.max_front_matter_bytes} bytes")
-    try:
-        tree = parse(head)
-    except YamlRefused as error:
-        raise _other_head(skill, f"it has {error}") from None
-    found = front_matter.difference(tree, skill.front_matter)
+        document = read(data, policy.max_front_matter_bytes)
+    except HeadRefused as error:
+        raise _other_head(skill, str(error)) from None
+    found = front_matter.difference(document.head, skill.front_matter)
     if found is not None:
         raise _other_head(skill, found)
-    return text, body
+    return document.text, document.body
 
 
 def _other_head(skill: Skill, reason: str) -> errors.InvalidResponse:

@@ -3,42 +3,19 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from typing import Any, Final
 
 from mcp_actors.client.skills import EXTENSION
 from tests.client.toy_host import Refusal, ToyHost
+from tests.skills.entries import URI, file
 
-URI: Final = "skill://pdf-processing/SKILL.md"
 FORMS: Final = "skill://pdf-processing/references/FORMS.md"
 NAME: Final = "pdf-processing"
 DESCRIPTION: Final = "Extract, fill, and assemble PDF documents"
 HEAD: Final = f"name: {NAME}\ndescription: {DESCRIPTION}\n"
 SKILL_MD: Final = f"---\n{HEAD}---\n\nSkill body.\n"
 CAPABILITIES: Final[dict[str, Any]] = {"resources": {}, "extensions": {EXTENSION: {"directoryRead": True}}}
-
-
-def digest(data: bytes) -> str:
-    """As entries write it."""
-    return f"sha256:{hashlib.sha256(data).hexdigest()}"
-
-
-def file(uri: str, data: bytes) -> dict[str, Any]:
-    """A file as an entry lists it."""
-    return {"uri": uri, "digest": digest(data), "size": len(data)}
-
-
-def entry(uri: str = URI, **changes: Any) -> dict[str, Any]:
-    """The entry of a skill with one file, or with what ``changes`` say instead."""
-    name = uri.split("/")[-2]
-    text = f"---\nname: {name}\ndescription: d\n---\n".encode()
-    made = {
-        "uri": uri,
-        "frontmatter": {"name": name, "description": "d"},
-        "resources": [file(uri, text)],
-    }
-    return made | changes
 
 
 class Shelf:

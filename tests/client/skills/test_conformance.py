@@ -6,8 +6,9 @@ import pytest
 
 from mcp_actors import Client, errors
 from mcp_actors.client.skills import Skills
-from tests.client.skills.shelf import FORMS, NAME, SKILL_MD, URI, Shelf, file, reads
+from tests.client.skills.shelf import FORMS, NAME, SKILL_MD, Shelf, reads
 from tests.client.toy_host import ToyHost
+from tests.skills.entries import URI, file
 
 pytestmark = pytest.mark.requirement("feature:skills")
 

@@ -10,9 +10,10 @@ import pytest
 
 from mcp_actors import Client, errors
 from mcp_actors.client.skills import EXTENSION, Skills
-from tests.client.skills.shelf import CAPABILITIES, DESCRIPTION, FORMS, URI, entry
+from tests.client.skills.shelf import CAPABILITIES, DESCRIPTION, FORMS
 from tests.client.toy_host import SILENCE, ToyHost
 from tests.client.waiting import BOUND
+from tests.skills.entries import URI, entry
 
 pytestmark = pytest.mark.requirement("feature:skills")
 

@@ -14,14 +14,12 @@ from tests.client.skills.shelf import (
     FORMS,
     NAME,
     SKILL_MD,
-    URI,
     Shelf,
-    entry,
-    file,
     head_of,
     reads,
 )
 from tests.client.toy_host import ToyHost
+from tests.skills.entries import URI, entry, file
 
 pytestmark = pytest.mark.requirement("feature:skills")
 
@@ -292,7 +290,7 @@ def test_without_the_library_for_yaml_nothing_is_sent(
     def absent(name: str) -> None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
-    monkeypatch.setattr("mcp_actors.client.skills.yaml_tree.import_module", absent)
+    monkeypatch.setattr("mcp_actors.skills.yaml_tree.import_module", absent)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'mcp-actors\[skills\]'") as caught:
         skills.read(skill)
     assert caught.value.name == "yaml"

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, field
 
-from mcp_actors.client.skills.location import name_in, path_in, root_of
 from mcp_actors.protocol import codec
 from mcp_actors.protocol.codec import Json, JsonObject
 from mcp_actors.protocol.types.resources import Resource
 from mcp_actors.protocol.types.results import CacheableResult, ListResult
 from mcp_actors.protocol.types.value import MetaValue, Value
+from mcp_actors.skills.location import name_in, path_in, root_of
 
 EXTENSION: Final = "io.modelcontextprotocol/skills"
 

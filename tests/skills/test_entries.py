@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mcp_actors.client.skills import Skill, SkillFile
-from mcp_actors.client.skills.location import path_in, root_of
 from mcp_actors.protocol.codec import DecodeFailed
-from tests.client.skills.shelf import URI, entry, file
+from mcp_actors.skills import Skill, SkillFile
+from mcp_actors.skills.location import path_in, root_of
+from tests.skills.entries import URI, entry, file
 
 pytestmark = pytest.mark.requirement("feature:skills")
 

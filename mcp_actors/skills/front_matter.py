@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from mcp_actors.client.skills.yaml_tree import Scalar, Tree
 from mcp_actors.protocol.codec import Json
+from mcp_actors.skills.yaml_tree import Scalar, Tree
 
 _HEAD: Final = re.compile(r"\ufeff?---[ \t]*\r?\n(?P<head>.*?)(?<=\n)---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _DECIMAL: Final = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")

@@ -10,8 +10,8 @@ import yaml  # type: ignore[import-untyped, unused-ignore]  # its types are not 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mcp_actors.client.skills.front_matter import difference, split
-from mcp_actors.client.skills.yaml_tree import Scalar, YamlRefused, parse
+from mcp_actors.skills.front_matter import difference, split
+from mcp_actors.skills.yaml_tree import Scalar, YamlRefused, parse
 
 pytestmark = pytest.mark.requirement("feature:skills")
 
