@@ -242,7 +242,7 @@ class ClientClosed(McpError):
 
 
 class CapabilityMissing(McpError):
-    """The server does not offer what the call needs; nothing was sent."""
+    """The server does not offer what the call needs, and nothing was sent; or it did not grant it."""
 
     type = "capability"
     hint = "check client.server_capabilities first"

@@ -26,6 +26,7 @@ from mcp_actors.errors import AuthorizationFailed
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.slot import SlotTimeout
 from mcp_actors.transports.http.authorizer import Attempt, Refusal
+from mcp_actors.transports.http.fingerprint import fingerprint
 
 __all__ = ["GrantAuthorizer"]
 
@@ -110,6 +111,11 @@ class GrantAuthorizer:
     def secrets(self) -> tuple[str, ...]:
         """See `Authorizer`."""
         return (*self._grant.secrets, *self._confidences.values)
+
+    def principal(self) -> str:
+        """See `Identifies`. A renewed token may be another person's, for all that can be seen from here."""
+        held = self._held
+        return "" if held is None else fingerprint(held.site.authority.issuer, held.tokens.access_token)
 
     def close(self) -> None:
         """End a login that is under way; what was obtained stays in the storage. Idempotent, bounded."""

@@ -1,4 +1,4 @@
-"""Configuration: what all authorizers made from one public object share."""
+"""Configuration: what `OAuth` and the other ways to a token are, whichever grant is behind them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ __all__ = ["Configuration", "scope_list", "signing_key"]
 
 
 class Configuration:
-    """One grant with its storage: clients of several servers may share it, and so do clients of the same."""
+    """One grant with its storage. Clients of one server or of several may share it, on any thread: its
+    authorizers share tokens and logins."""
 
     def __init__(
         self, grant: Grant, *, storage: TokenStorage | None, dpop: bool | DpopKey, request_timeout: float

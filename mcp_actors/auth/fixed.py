@@ -10,6 +10,7 @@ from mcp_actors.auth.ledger import Ledger
 from mcp_actors.auth.urls import same_origin, shown
 from mcp_actors.errors import AuthorizationFailed, McpError
 from mcp_actors.transports.http.authorizer import Attempt, Refusal
+from mcp_actors.transports.http.fingerprint import fingerprint
 
 __all__ = ["BearerToken", "CallableAuth", "TokenSource"]
 
@@ -39,6 +40,10 @@ class BearerToken:
     def secrets(self) -> tuple[str, ...]:
         """See `Authorizer`."""
         return (self._token,)
+
+    def principal(self) -> str:
+        """See `Identifies`."""
+        return fingerprint(self._token)
 
     def __repr__(self) -> str:
         return f"<BearerToken for {shown(self._server_url)}>"
@@ -77,6 +82,14 @@ class CallableAuth:
     def secrets(self) -> tuple[str, ...]:
         """See `Authorizer`."""
         return self._confidences.values
+
+    def principal(self) -> str | None:
+        """See `Identifies`. Only the callable knows whose token it would give now."""
+        try:
+            headers = self._asked()
+        except McpError:  # the request itself will say why
+            return None
+        return fingerprint(*(part for header in sorted(headers.items()) for part in header))
 
     def __repr__(self) -> str:
         return f"<CallableAuth for {shown(self._server_url)}>"

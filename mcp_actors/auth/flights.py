@@ -7,12 +7,16 @@ import copy
 import os
 import threading
 from collections.abc import Callable, Hashable
+from typing import Final
 
 from mcp_actors.errors import AuthorizationFailed, McpError, RequestTimeout
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.slot import Slot, SlotTimeout
 
 __all__ = ["Flight", "Flights", "interrupted"]
+
+#: Seconds after which somebody who waits looks up.
+_SLICE: Final = 0.2
 
 
 def interrupted() -> AuthorizationFailed:
@@ -89,7 +93,7 @@ class Flights:
             if flight is mine:
                 flight.start(job, lambda: self._flying.pop(place, None))
             begun = True
-            failure = flight.landed.wait(deadline)
+            failure = _outcome(flight, deadline)
         except SlotTimeout:
             raise _too_late(flight, purpose) from None
         except BaseException:
@@ -108,6 +112,18 @@ class Flights:
         if flight is not None:
             flight.cancel()
         return flight
+
+
+def _outcome(flight: Flight, deadline: Deadline) -> McpError | None:
+    """What the flight came to. Raises ``SlotTimeout`` at the deadline."""
+    while True:
+        try:
+            # In slices: a request that is cut moves its deadline to now, and not every platform lets an
+            # interrupt through to a thread that waits.
+            return flight.landed.wait(Deadline.after(min(_SLICE, deadline.remaining())))
+        except SlotTimeout:
+            if deadline.expired:
+                raise
 
 
 def _too_late(flight: Flight, purpose: str) -> McpError:

@@ -15,12 +15,11 @@ from mcp_actors.auth.registration import ClientProfile, metadata_url_problem
 if TYPE_CHECKING:
     from mcp_actors.auth.jose import DpopKey, SigningKey
     from mcp_actors.auth.storage import TokenStorage
-    from mcp_actors.transports.http.authorizer import Authorizer
 
 __all__ = ["OAuth"]
 
 
-class OAuth:
+class OAuth(Configuration):
     """The authorization code grant with PKCE, for ``Client.http(url, auth=OAuth())``.
 
     The first request that the server refuses leads to its authorization server and to a login there. A call
@@ -79,15 +78,7 @@ class OAuth:
         style = LoginStyle(redirect_uri, open_url, callback, timeout)
         _check(profile, style)
         grant = AuthorizationCode(profile, style, IssuerPin(issuer), scope_list(scopes))
-        self._configuration = Configuration(
-            grant, storage=storage, dpop=dpop, request_timeout=request_timeout
-        )
-
-    def bind(
-        self, server_url: str, verify: bool | str = True, proxies: Mapping[str, str] | None = None
-    ) -> Authorizer:
-        """The authorizer for one MCP server; those of one `OAuth` share tokens and logins."""
-        return self._configuration.bind(server_url, verify, proxies)
+        super().__init__(grant, storage=storage, dpop=dpop, request_timeout=request_timeout)
 
 
 def _check(profile: ClientProfile, style: LoginStyle) -> None:

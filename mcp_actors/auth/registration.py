@@ -36,6 +36,11 @@ class ClientProfile(Struct, frozen=True):
     software_id: str | None = None
     software_version: str | None = None
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not turn up anywhere."""
+        return (self.client_secret,) if self.client_secret else ()
+
     def __repr__(self) -> str:
         return f"<ClientProfile {self.client_name!r}>"
 

@@ -15,14 +15,13 @@ from mcp_actors.auth.registration import ClientProfile
 if TYPE_CHECKING:
     from mcp_actors.auth.jose import DpopKey, SigningKey
     from mcp_actors.auth.storage import TokenStorage
-    from mcp_actors.transports.http.authorizer import Authorizer
 
 __all__ = ["ClientCredentials", "EnterpriseManaged", "WorkloadIdentity"]
 
 _ID_TOKEN: Final = "urn:ietf:params:oauth:token-type:id_token"
 
 
-class ClientCredentials:
+class ClientCredentials(Configuration):
     """The program authorizes itself, with a secret or by signing.
 
     Args:
@@ -54,18 +53,10 @@ class ClientCredentials:
         key = signing_key(private_key, algorithm)
         profile = ClientProfile(client_id, client_id, client_secret, key, None, token_endpoint_auth_method)
         grant = ClientCredentialsGrant(profile, IssuerPin(issuer), scope_list(scopes))
-        self._configuration = Configuration(
-            grant, storage=storage, dpop=dpop, request_timeout=request_timeout
-        )
-
-    def bind(
-        self, server_url: str, verify: bool | str = True, proxies: Mapping[str, str] | None = None
-    ) -> Authorizer:
-        """The authorizer for one MCP server."""
-        return self._configuration.bind(server_url, verify, proxies)
+        super().__init__(grant, storage=storage, dpop=dpop, request_timeout=request_timeout)
 
 
-class EnterpriseManaged:
+class EnterpriseManaged(Configuration):
     """The enterprise's identity provider decides: it turns an identity token into an assertion (ID-JAG) for
     the MCP server's authorization server, which gives a token for it. Nobody is sent to a login page there.
 
@@ -111,18 +102,10 @@ class EnterpriseManaged:
             provider=provider,
             scopes=scope_list(scopes),
         )
-        self._configuration = Configuration(
-            grant, storage=storage, dpop=dpop, request_timeout=request_timeout
-        )
-
-    def bind(
-        self, server_url: str, verify: bool | str = True, proxies: Mapping[str, str] | None = None
-    ) -> Authorizer:
-        """The authorizer for one MCP server."""
-        return self._configuration.bind(server_url, verify, proxies)
+        super().__init__(grant, storage=storage, dpop=dpop, request_timeout=request_timeout)
 
 
-class WorkloadIdentity:
+class WorkloadIdentity(Configuration):
     """The platform vouches for the program: its signed identity (a JWT) is exchanged for a token.
 
     Args:
@@ -144,12 +127,4 @@ class WorkloadIdentity:
     ) -> None:
         profile = None if client_id is None else ClientProfile(client_id, client_id, method=NONE)
         grant = AssertionGrant(IssuerPin(issuer), profile, assertion=assertion, scopes=scope_list(scopes))
-        self._configuration = Configuration(
-            grant, storage=storage, dpop=dpop, request_timeout=request_timeout
-        )
-
-    def bind(
-        self, server_url: str, verify: bool | str = True, proxies: Mapping[str, str] | None = None
-    ) -> Authorizer:
-        """The authorizer for one MCP server."""
-        return self._configuration.bind(server_url, verify, proxies)
+        super().__init__(grant, storage=storage, dpop=dpop, request_timeout=request_timeout)

@@ -62,7 +62,8 @@ class _Entry(Struct):
 class ResponseCache:
     """Results by method and params, as the encoded text: each reader parses a value of its own.
 
-    ``private`` results are found by the partition that stored them alone, ``public`` ones by all.
+    ``private`` results are found by the partition that stored them alone, ``public`` ones by all. A partition
+    of None is that of nobody in particular: it sees and keeps ``public`` ones only.
 
     Any thread may call anything, and there is no lock: each step is one operation of a dict or one
     assignment, which is atomic, and the order of the steps does the rest.
@@ -99,7 +100,7 @@ class ResponseCache:
 
     # For callers.
 
-    def lookup(self, method: str, params: bytes, partition: str = "") -> Raw | None:
+    def lookup(self, method: str, params: bytes, partition: str | None = "") -> Raw | None:
         """The result of an earlier request like this one, if it is still fresh."""
         shelf = self._shelves.get(method)
         if shelf is None:
@@ -120,18 +121,23 @@ class ResponseCache:
         """To be taken before a request is sent, and shown when its result is stored."""
         return Ticket(method, params, self._generations.get(method))
 
-    def store(self, ticket: Ticket, result: Raw, ttl_ms: object, scope: object, partition: str = "") -> None:
+    def store(
+        self, ticket: Ticket, result: Raw, ttl_ms: object, scope: object, partition: str | None = ""
+    ) -> None:
         """Keep a complete result, unless the server forbids it or something that concerns it was heard.
 
         Results of requests that carried ``inputResponses`` or ``requestState`` must not get here.
         """
         seconds = _seconds(ttl_ms)
         size = len(result) + len(ticket.params)
-        # Void already: it must not drive out a newer one.
-        if not seconds or size > self._most_bytes or not self._is_good(ticket):
-            return
         # What is not said to be public is private.
-        owner, others = (_EVERYBODY, partition) if scope == "public" else (partition, _EVERYBODY)
+        public = scope == "public"
+        if not seconds or size > self._most_bytes or (partition is None and not public):
+            return
+        # Void already: it must not drive out a newer one.
+        if not self._is_good(ticket):
+            return
+        owner, others = (_EVERYBODY, partition) if public else (partition, _EVERYBODY)
         entry = self._entry(ticket, owner, result, seconds)
         shelf = self._shelves[ticket.method]
         shelf[entry.key] = entry
@@ -140,11 +146,12 @@ class ResponseCache:
             return
         entry.valid = True
         # It must not come to light again when the newer one is over.
-        shelf.pop((ticket.params, others), None)
+        if others != owner:
+            shelf.pop((ticket.params, others), None)
         self._stored += 1
         self._make_room()
 
-    def forget(self, method: str, params: bytes, partition: str = "") -> None:
+    def forget(self, method: str, params: bytes, partition: str | None = "") -> None:
         """Somebody wants a fresh answer: neither the one kept nor one that is on its way counts any more."""
         shelf = self._shelves.get(method)
         if shelf is not None:
@@ -171,7 +178,7 @@ class ResponseCache:
             self._drop(concerned, uri if concerned == _READ else None)
 
     def clear(self) -> None:
-        """The connection was lost or the principal changed: nobody tells us any more what became old."""
+        """The connection was lost: nobody tells us any more what became old."""
         for method in _KEPT:
             self._drop(method)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from functools import partial
+from random import random
 from typing import Any, Final, TypeAlias, TypeVar
 
 from msgspec import Raw, Struct
@@ -19,6 +21,7 @@ from mcp_actors.client.tree import Tree
 from mcp_actors.client.trees import Trees
 from mcp_actors.protocol import outcomes
 from mcp_actors.protocol.agreement import Agreement
+from mcp_actors.protocol.backoff import Backoff
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.events import Awaited, Begun, Called, CalledTogether, CancelAsked
 from mcp_actors.protocol.outcomes import (
@@ -44,6 +47,8 @@ Decode: TypeAlias = Callable[[Raw], T | Onward]
 
 #: The machine answers at the deadline; this much later the caller stops believing in the machine.
 _GRACE: Final = 1.0
+#: How long to wait before a request is repeated.
+_REPEATS: Final = Backoff(base=0.05, cap=1.0)
 #: Methods are few, except of a caller who makes them up.
 _PASSED_KEPT: Final = 64
 #: Whoever was to wait for us had ended; that says nothing about the server.
@@ -224,6 +229,7 @@ class Calls:
     # Blocking calls.
 
     def _run(self, tree: Tree, request: Outgoing, manner: Manner, deadline: Deadline) -> Raw:
+        repeated = 0
         while True:
             if not tree.wiring.board.ever_ready:
                 self._require_ready(tree, request.what, manner.seconds, deadline)
@@ -233,11 +239,14 @@ class Calls:
                 return outcome.result
             if not _may_repeat(outcome, manner) or deadline.expired:
                 raise self.error(tree, request.what, _in_full(outcome, manner))
+            _pause(tree, repeated, deadline)
+            repeated += 1
             self._require_ready(tree, request.what, manner.seconds, deadline)
 
     def _exchange(self, tree: Tree, request: Outgoing, manner: Manner, deadline: Deadline) -> CallOutcome:
         progress = manner.on_progress
-        slot: Slot[CallOutcome] = Slot() if progress is None else ProgressSlot[CallOutcome]()
+        # Whoever wants news meanwhile has other things to do than to run the exchange.
+        slot: Slot[CallOutcome] = tree.wiring.board.slot_type() if progress is None else ProgressSlot()
         remaining = deadline.remaining()
         connection = tree.connection
         called = _called(slot, request, remaining, progress is not None)
@@ -334,6 +343,14 @@ def _called(caller: Any, request: Outgoing, seconds: float, progress: bool) -> C
 
 def _may_repeat(outcome: CallOutcome, manner: Manner) -> bool:
     return (was_not_sent(outcome) and manner.wait) or (isinstance(outcome, Lost) and manner.replay)
+
+
+def _pause(tree: Tree, repeated: int, deadline: Deadline) -> None:
+    """Wait a little before a request is repeated: over HTTP it can fail alone, time and again, and fast."""
+    seconds = min(_REPEATS.delay(repeated, random), deadline.remaining())
+    with contextlib.suppress(SlotTimeout):
+        # A client that is closed meanwhile wakes us.
+        tree.wiring.halted.wait(Deadline.after(seconds))
 
 
 def _in_full(outcome: Any, manner: Manner) -> Any:

@@ -30,7 +30,7 @@ from mcp_actors.runtime import lifetime
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.registry import LocalRegistry, Registry
 from mcp_actors.telemetry.bus import bus
-from mcp_actors.transports.contract import Ends, LooksUpTools, Transport
+from mcp_actors.transports.contract import AnswersAlways, Ends, KnowsPrincipal, LooksUpTools, Transport
 
 if TYPE_CHECKING:
     from mcp_actors.auth.coercion import Auth
@@ -53,7 +53,8 @@ class Client(ToolFace, ResourceFace, PromptFace, NewsFace, SessionFace):
         self._transport = transport
         self._options = options
         self._desk = options.desk()
-        self._policy = options.policy(self._desk.offer)
+        told = not isinstance(transport, AnswersAlways)
+        self._policy = options.policy(self._desk.offer, silence_tells_era=told)
         self._handlers = Handlers(self._listen)
         self._standing = Standing(self._handlers.wanted)
         self._listings = Listings()
@@ -64,6 +65,7 @@ class Client(ToolFace, ResourceFace, PromptFace, NewsFace, SessionFace):
         self._tasks_extension = TASKS_EXTENSION in self._desk.offer.extensions
         if isinstance(transport, LooksUpTools):
             transport.find_tool = self._listings.tool
+        self._principal = transport.principal if isinstance(transport, KnowsPrincipal) else _always_the_same
         self._outputs = Outputs(self._listings, checked=options.validate_output)
         self._enclosures = Enclosures(options.trace_context)
         if options.log_handler is not None:
@@ -242,3 +244,8 @@ class Client(ToolFace, ResourceFace, PromptFace, NewsFace, SessionFace):
         connection = None if tree is None else tree.connection
         if connection is not None:
             connection.tell(NewsWanted())
+
+
+def _always_the_same() -> str:
+    """In whose name a client asks that shows no credentials: its own."""
+    return ""

@@ -12,6 +12,7 @@ from typing import Any, Final
 from mcp_actors.client.cache import OUTDATING
 from mcp_actors.client.failures import describe
 from mcp_actors.client.futures import FutureCaller
+from mcp_actors.client.loans import Fetching
 from mcp_actors.client.notifications import GapNoticed, decoded
 from mcp_actors.client.serving import Serving
 from mcp_actors.client.spans import Spans
@@ -28,10 +29,11 @@ from mcp_actors.runtime.actor import Actor
 from mcp_actors.runtime.lane import Lane
 from mcp_actors.runtime.mailbox import TimerFired
 from mcp_actors.runtime.ref import Crashed, Reason, Ref
+from mcp_actors.runtime.slot import WorkSlot
 from mcp_actors.runtime.tasks import Done, Finished, Run
 from mcp_actors.telemetry import events as T
 from mcp_actors.telemetry.logs import logger_for
-from mcp_actors.transports.actor import Close, Open
+from mcp_actors.transports.actor import Close, Link, Open
 from mcp_actors.transports.contract import SendVerdict
 
 #: Two deliveries may be on their way when the lane says that it is full.
@@ -155,25 +157,27 @@ class ConnectionActor(Actor):
         """What the machine calls this message; what is published about the wire is published on the way."""
         kind = type(message)
         if kind is E.FramesArrived:
-            self._arrived(message)
+            self._received(message.frames)
         elif kind is TimerFired:
             return message.key  # type: ignore[no-any-return]  # every key we set is a timer event
         elif kind is Finished:
             return self._scanned(message)
+        elif kind is E.AnswerFetched:
+            self._received((message.frame,))
         elif kind is E.Opened:
             self._board.opened(self._links.of(message.wire))
         elif kind is E.Closed:
             self._board.ended(message.ending)
         return message  # type: ignore[no-any-return]  # the rest are the machine's own events
 
-    def _arrived(self, event: E.FramesArrived) -> None:
-        frames = self._board.frames
+    def _received(self, frames: tuple[bytes, ...]) -> None:
+        log = self._board.frames
         # The log keeps the last few; the others of a full delivery would only push each other out.
-        for frame in event.frames[-5:]:
-            frames.received(frame)
+        for frame in frames[-5:]:
+            log.received(frame)
         if self._bus.active:
-            size = sum(map(len, event.frames))
-            self._bus.emit(T.TransportIo(self._wiring.name, "in", len(event.frames), size))
+            size = sum(map(len, frames))
+            self._bus.emit(T.TransportIo(self._wiring.name, "in", len(frames), size))
 
     # The wire.
 
@@ -193,7 +197,10 @@ class ConnectionActor(Actor):
         if self._bus.active:
             self._announce(frame, token)
         link = self._board.link
-        verdict = SendVerdict.CLOSED if link is None else link.send(frame, token)
+        if link is not None and link.lend is not None and self._lend(link, frame, token):
+            verdict = SendVerdict.SENT
+        else:
+            verdict = SendVerdict.CLOSED if link is None else link.send(frame, token)
         if verdict is SendVerdict.SENT:
             self._board.frames.sent(frame)
         elif verdict is SendVerdict.QUEUED:
@@ -203,6 +210,19 @@ class ConnectionActor(Actor):
         elif token is not None:
             busy = verdict is SendVerdict.BUSY
             self._followups.append(E.SendRefused(token, frame) if busy else E.SendFailed(token, _GONE))
+
+    def _lend(self, link: Link, frame: bytes, token: int | None) -> bool:
+        """Have a caller who blocks run the exchange itself, if it can; False if the wire has to."""
+        flight = self.machine.conversation.pending.get(token)
+        # What outlasts a call must not succeed for the caller and fail for the machine.
+        if flight is None or flight.subject is not None or not isinstance(flight.caller, WorkSlot):
+            return False
+        assert link.lend is not None
+        loan = link.lend(frame, flight.id)
+        if loan is None:
+            return False
+        flight.caller.give(Fetching(loan, flight.caller, self.ref, link.wire, flight.id))
+        return True
 
     def _send_together(self, action: A.SendTogether) -> None:
         # What does not go out as one goes out piece by piece, by the way of every refused frame.

@@ -18,6 +18,7 @@ _LONGEST_QUOTE = 500
 _TYPES: dict[type, str] = {
     outcomes.Rejected: "jsonrpc",
     outcomes.BadAnswer: "protocol",
+    outcomes.NotGranted: "capability",
     outcomes.NoCommonVersion: "protocol",
     outcomes.TimedOut: "timeout",
     outcomes.NotReady: "state",
@@ -65,6 +66,8 @@ def error_from(  # noqa: C901 - one case for each outcome
                 f"{about.what} got an answer that breaks the protocol: {reason}",
                 crash_report=about.crash_report,
             )
+        case outcomes.NotGranted(uri):
+            return _not_granted(uri, about)
         case outcomes.NoCommonVersion(ours, theirs):
             return _no_common_version(ours, theirs, about)
         case outcomes.TimedOut(seconds):
@@ -80,11 +83,7 @@ def error_from(  # noqa: C901 - one case for each outcome
         case outcomes.Parked(attempts, cause):
             return _parked(attempts, cause, about)
         case outcomes.Crowded(attempts):
-            return errors.Backpressure(
-                f"{about.what} was not sent: {about.server} did not read its input "
-                f"through {attempts} attempts",
-                details={"attempts": attempts},
-            )
+            return _crowded(attempts, about)
         case outcomes.Withdrawn(by, reason):
             because = _because(_shown(reason))
             return errors.Cancelled(f"{about.what or 'the wait'} was cancelled by the {by}{because}")
@@ -170,6 +169,16 @@ def _no_common_version(
         details={"ours": list(ours), "theirs": list(theirs)},
         crash_report=about.crash_report,
     )
+
+
+def _not_granted(uri: str, about: Circumstances) -> errors.CapabilityMissing:
+    words = f"{about.what} failed: {about.server} did not grant the subscription"
+    return errors.CapabilityMissing(words, details={"uri": uri})
+
+
+def _crowded(attempts: int, about: Circumstances) -> errors.Backpressure:
+    words = f"{about.what} was not sent: {about.server} did not read its input through {attempts} attempts"
+    return errors.Backpressure(words, details={"attempts": attempts})
 
 
 def _lost(ending: Ending, outcome: errors.Outcome, about: Circumstances) -> errors.McpError:

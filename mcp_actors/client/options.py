@@ -151,9 +151,10 @@ class ClientOptions:
             extensions=self.extensions,
         )
 
-    def policy(self, offer: Offer) -> Policy:
+    def policy(self, offer: Offer, *, silence_tells_era: bool = True) -> Policy:
         """The part of the options that the machine goes by."""
         return Policy(
+            silence_tells_era=silence_tells_era,
             identity=Identity(dict(self.client_info or _own_info()), offer),
             protocol=self.protocol,
             init_timeout=self.init_timeout,

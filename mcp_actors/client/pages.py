@@ -9,9 +9,9 @@ from typing import Any, Final, Generic, Self, TypeVar
 from msgspec import structs
 
 from mcp_actors import errors
-from mcp_actors.client.cache import ResponseCache
 from mcp_actors.client.calls import Calls, Manner
 from mcp_actors.client.outgoing import Outgoing, check_mapping, check_text, outgoing
+from mcp_actors.client.partition import Partition
 from mcp_actors.client.results import parse
 from mcp_actors.protocol import types
 from mcp_actors.runtime.deadline import Clock, Deadline
@@ -41,8 +41,7 @@ class Pages(Generic[P]):
         kind: type[P],
         manner: Manner,
         *,
-        cache: ResponseCache | None = None,
-        partition: str = "",
+        cache: Partition | None = None,
         cursor: str | None = None,
         fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
@@ -53,7 +52,6 @@ class Pages(Generic[P]):
         self._kind = kind
         self._manner = manner
         self._cache = cache
-        self._partition = partition
         self._cursor = None if cursor is None else check_text("cursor", cursor)
         # Somebody else began this list, and only they can begin it again.
         self._resumed = cursor is not None
@@ -148,17 +146,17 @@ class Pages(Generic[P]):
         if self._cache is None:
             return None
         if self._fresh:
-            self._cache.forget(self._method, request.params, self._partition)
+            self._cache.forget(self._method, request.params)
             return None
-        result = self._cache.lookup(self._method, request.params, self._partition)
+        result = self._cache.lookup(self._method, request.params)
         return None if result is None else parse(self._kind, result, self._method)
 
     def _fetch(self, request: Outgoing) -> P:
         cache = self._cache
-        ticket = None if cache is None else cache.ticket(self._method, request.params)
+        receipt = None if cache is None else cache.receipt(self._method, request.params)
         deadline = self._manner.deadline or Deadline.after(self._left)
         result = self._calls.run(request, structs.replace(self._manner, deadline=deadline))
         page = parse(self._kind, result, self._method)
-        if cache is not None and ticket is not None:
-            cache.store(ticket, result, page.ttl_ms, page.cache_scope, self._partition)
+        if cache is not None and receipt is not None:
+            cache.store(receipt, result, page.ttl_ms, page.cache_scope)
         return page

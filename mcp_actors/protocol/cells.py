@@ -15,6 +15,7 @@ from mcp_actors.protocol.actions import (
     CancelTimer,
     CloseWire,
     Halt,
+    Missed,
     Open,
     Permit,
     Reply,
@@ -26,9 +27,10 @@ from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.flow import Flow
 from mcp_actors.protocol.handshake import Failed, candidates
 from mcp_actors.protocol.introduction import Introduced, Introduction, Verdict
-from mcp_actors.protocol.outcomes import Cause, NotReady, Parked, Ready, Stopped, TimedOut
+from mcp_actors.protocol.outcomes import Cause, Parked, Ready, Stopped, TimedOut
 from mcp_actors.protocol.policy import Policy
 from mcp_actors.protocol.pulse import Beat, Pulse, silence
+from mcp_actors.protocol.reception import Reception
 from mcp_actors.protocol.revisions import Era
 from mcp_actors.protocol.standing import Standing
 from mcp_actors.protocol.states import State
@@ -37,7 +39,7 @@ from mcp_actors.protocol.waiters import Waiters
 _CLOSED_BY_US: Final = Ending(EndKind.CLOSED, "the client ended the connection")
 
 
-class Cells:
+class Cells(Reception):
     """The members of the machine and everything that happens to them.
 
     ``ids`` and ``wires`` are counters that outlive the machine, so that no id or wire number is used twice;
@@ -77,35 +79,6 @@ class Cells:
     # Cells every state shares.
 
     def ignore(self, _event: E.Event) -> State:
-        return self.state
-
-    def refuse(self, event: E.Called) -> State:
-        self._out.append(Reply(event.caller, NotReady(self.state.value, self.cause)))
-        return self.state
-
-    def refuse_all(self, event: E.CalledTogether) -> State:
-        for call in event.calls:
-            self.refuse(call)
-        return self.state
-
-    def dismiss_all(self, event: E.CalledTogether) -> State:
-        for call in event.calls:
-            self.dismiss(call)
-        return self.state
-
-    def dismiss(self, event: E.Called | E.Awaited) -> State:
-        self._out.append(Reply(event.caller, Stopped()))
-        return self.state
-
-    def wait(self, event: E.Awaited) -> State:
-        if self.attempts.parked:
-            self._out.append(Reply(event.caller, Parked(self.attempts.failed_starts, self.cause)))
-        else:
-            self.waiters.add(event)
-        return self.state
-
-    def stop_waiting(self, event: E.WaitExpired) -> State:
-        self.waiters.expire(event)
         return self.state
 
     def cancel(self, event: E.CancelAsked) -> State:
@@ -184,6 +157,19 @@ class Cells:
             return self.state
         self.flow.arrivals.fill(event.place, event.message)
         return self._hear(self.flow.arrivals.ready())
+
+    def settle(self, event: E.AnswerFetched) -> State:
+        if event.wire != self.wire:
+            return self.state
+        self.pulse.heard = True
+        # Others may be held up behind a large frame; an answer that came by a way of its own is not.
+        return self._hear(iter((event.message,)))
+
+    def miss(self, event: E.NewsMissed) -> State:
+        # Whoever is only being introduced hears of it at the end of that.
+        if event.wire == self.wire:
+            self._out.append(Missed(event.reason))
+        return self.state
 
     def call(self, event: E.Called) -> State:
         self.conversation.call(event)

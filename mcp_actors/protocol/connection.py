@@ -59,6 +59,8 @@ _GRID: Final[tuple[tuple[type, Cell, Cell, Cell, Cell, Cell], ...]] = (
     (E.SendRefused,   C.ignore,       C.refused,      C.refused,      C.ignore,       C.ignore),
     (E.SendFailed,    C.ignore,       C.ignore,       C.failed,       C.ignore,       C.ignore),
     (E.ExchangeLost,  C.ignore,       C.lose_one,     C.lose_one,     C.ignore,       C.ignore),
+    (E.AnswerFetched, C.ignore,       C.ignore,       C.settle,       C.ignore,       C.ignore),
+    (E.NewsMissed,    C.ignore,       C.ignore,       C.miss,         C.ignore,       C.ignore),
     (E.Called,        C.refuse,       C.refuse,       C.call,         C.refuse,       C.dismiss),
     (E.CalledTogether, C.refuse_all,  C.refuse_all,   C.call_together, C.refuse_all,  C.dismiss_all),
     (E.Awaited,       C.wait,         C.wait,         C.welcome,      C.wait,         C.dismiss),

@@ -274,7 +274,7 @@ class Conversation:
         """One request came to nothing, and only that."""
         flight = self.pending.take(event.id)
         if flight is not None:
-            self._end(flight, Lost(event.ending, event.outcome), bury=event.outcome == "unknown")
+            self._end(flight, event.verdict, bury=event.outcome == "unknown")
         elif not self._errands.done(event.id):
             self.subscriptions.interrupted(event.id)
 

@@ -15,6 +15,7 @@ class EndKind(Enum):
     OVERSIZED = "oversized"  # a frame above the limit; its end cannot be trusted
     REFUSED = "refused"  # it could not be opened; trying again may help
     IMPOSSIBLE = "impossible"  # it could not be opened, and trying again will not help (no such command)
+    BREACH = "breach"  # what the server said breaks the protocol: only that request fails of it
     UNAUTHORIZED = "unauthorized"  # the server wants an authorization that we do not have
     CLOSED = "closed"  # we closed it ourselves
 

@@ -9,8 +9,9 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from mcp_actors.protocol.endings import Ending
+from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.jsonrpc import Message
+from mcp_actors.protocol.outcomes import BadAnswer, Lost
 from mcp_actors.protocol.pending import Caller
 
 # News from the wire. `wire` is its number: what an earlier wire still says does nothing.
@@ -65,6 +66,29 @@ class ExchangeLost(Struct, frozen=True, gc=False):
     id: int | str
     ending: Ending
     outcome: Literal["unknown", "not_sent"]
+
+    @property
+    def verdict(self) -> Lost | BadAnswer:
+        """What that is to the caller: nothing was lost where the server answered with something else."""
+        if self.ending.kind is EndKind.BREACH:
+            return BadAnswer(self.ending.reason)
+        return Lost(self.ending, self.outcome)
+
+
+class AnswerFetched(Struct, frozen=True, gc=False):
+    """A caller's own thread ran the exchange and brings the answer. No permit was used for it: there is one
+    for each caller who waits, and no more."""
+
+    wire: int
+    frame: bytes
+    message: Message
+
+
+class NewsMissed(Struct, frozen=True, gc=False):
+    """What the server said unasked may have been missed, on a wire that goes on."""
+
+    wire: int
+    reason: str
 
 
 # News from the callers and from the lane of notification handlers.
@@ -196,6 +220,8 @@ Event: TypeAlias = (
     | SendRefused
     | SendFailed
     | ExchangeLost
+    | AnswerFetched
+    | NewsMissed
     | Begun
     | Called
     | CalledTogether

@@ -63,8 +63,9 @@ class Introduction:
 
     @property
     def probing(self) -> bool:
-        """The server has not answered ``server/discover`` yet."""
-        return self._handshake is not None and self._handshake.probing
+        """The server has not answered ``server/discover`` yet, and not to answer would tell its era."""
+        probing = self._handshake is not None and self._handshake.probing
+        return probing and self._policy.silence_tells_era
 
     def begin(self, *, probe: bool) -> Verdict:
         """Ask the first question."""
@@ -117,7 +118,7 @@ class Introduction:
             case Ask(id_, frame, probing):
                 self._question = id_
                 self._out.append(Send(frame, None))
-                if probing:
+                if probing and self._policy.silence_tells_era:
                     self._out.append(SetTimer(ProbeExpired(), self._policy.probe_timeout))
                 return Ongoing()
             case Settled(agreement, closing_words):

@@ -54,10 +54,14 @@ class Notification(Struct, frozen=True, gc=False):
 
 
 class Malformed(Struct, frozen=True, gc=False):
-    """A frame that breaks JSON-RPC. ``id`` is set when it was meant as the answer to that request."""
+    """A frame that breaks JSON-RPC. ``id`` is set when it was meant as the answer to that request.
+
+    ``code`` is what a server says about it.
+    """
 
     reason: str
     id: Id | None = None
+    code: int = INVALID_REQUEST
 
 
 class Batch(Struct, frozen=True, gc=False):
@@ -126,7 +130,7 @@ def _scan_slowly(frame: bytes) -> Message:
     try:
         value = codec.decode(frame)
     except codec.DecodeFailed as error:
-        return Malformed(f"not JSON: {error}")
+        return Malformed(f"not JSON: {error}", code=PARSE_ERROR)
     if isinstance(value, list):
         if not value:
             return Malformed("an empty batch")

@@ -27,6 +27,12 @@ class BadAnswer(Struct, frozen=True):
     reason: str
 
 
+class NotGranted(Struct, frozen=True):
+    """The server took the subscriptions up, but not this one."""
+
+    uri: str
+
+
 class NoCommonVersion(Struct, frozen=True):
     """Client and server share no protocol revision."""
 
@@ -86,7 +92,17 @@ class Ready(Struct, frozen=True):
 Cause: TypeAlias = Ending | Rejected | BadAnswer | NoCommonVersion | TimedOut
 
 CallOutcome: TypeAlias = (
-    Completed | Rejected | BadAnswer | TimedOut | Lost | NotReady | Parked | Crowded | Withdrawn | Stopped
+    Completed
+    | Rejected
+    | BadAnswer
+    | NotGranted
+    | TimedOut
+    | Lost
+    | NotReady
+    | Parked
+    | Crowded
+    | Withdrawn
+    | Stopped
 )
 WaitOutcome: TypeAlias = Ready | TimedOut | Parked | Withdrawn | Stopped
 

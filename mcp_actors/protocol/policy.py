@@ -15,6 +15,9 @@ class Policy(Struct, frozen=True, kw_only=True):
     protocol: str = "auto"
     init_timeout: float = 10.0
     probe_timeout: float = 3.0
+    #: Whether a server of the handshake era may meet the probe with silence, or hang up. Where it is told so
+    #: if it is not understood (HTTP), both are an outage and say nothing about its era.
+    silence_tells_era: bool = True
     backoff: Backoff = field(default_factory=Backoff)
     max_failed_starts: int = 3
     sustained_uptime: float = 30.0

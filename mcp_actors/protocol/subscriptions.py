@@ -14,7 +14,7 @@ from mcp_actors.protocol.envelope import Envelopes
 from mcp_actors.protocol.events import ListenDue
 from mcp_actors.protocol.insistence import Insistence
 from mcp_actors.protocol.listening import LISTEN, Listening
-from mcp_actors.protocol.outcomes import BadAnswer, CallOutcome, Completed
+from mcp_actors.protocol.outcomes import CallOutcome, Completed, NotGranted
 from mcp_actors.protocol.pending import Flight
 from mcp_actors.protocol.policy import Policy
 from mcp_actors.protocol.revisions import Era
@@ -53,6 +53,8 @@ class Subscriptions:
         self._insistence = insistence
         self._out = out
         self._ends = 0
+        # A stream ended, and none has taken its place yet.
+        self._deaf = False
         self._envelopes: Envelopes | None = None
         self._capabilities: JsonObject = {}
         self._listening = Listening(standing)
@@ -62,6 +64,7 @@ class Subscriptions:
         self._envelopes = envelopes if agreement.revision.era is Era.STATELESS else None
         self._capabilities = agreement.capabilities
         self._ends = 0
+        self._deaf = False
         self._listening.begin()
 
     def forget(self) -> None:
@@ -125,6 +128,10 @@ class Subscriptions:
         id_ = meta.get(SUBSCRIPTION_ID) if isinstance(meta, dict) else None
         if not self._listening.proposes(id_):
             return None
+        if self._deaf:
+            self._deaf = False
+            # Again: whoever looked when the stream ended may have looked too early.
+            self._out.append(Missed("the subscription began anew"))
         granted = _granted(params.get("notifications"))
         return Acknowledgement(id_, self._listening.acknowledge(id_, granted), granted)
 
@@ -135,6 +142,7 @@ class Subscriptions:
             return True
         if not self._listening.end(id_):
             return False
+        self._deaf = True
         self._out.append(Missed("the server ended the subscription"))
         self._listen_later()
         self._ends += 1
@@ -169,9 +177,10 @@ class Subscriptions:
 
 def verdict(flight: Flight, granted: frozenset[str] | None) -> CallOutcome:
     """What became of a call that was made by opening a stream, when the server granted these resources."""
+    assert flight.subject is not None
     if granted is None or flight.method != SUBSCRIBE or flight.subject in granted:
         return DONE
-    return BadAnswer(f"the server did not grant a subscription to {flight.subject}")
+    return NotGranted(flight.subject)
 
 
 def _granted(notifications: object) -> frozenset[str] | None:

@@ -1,4 +1,4 @@
-"""Slot: a one-shot answer that a caller waits on. ProgressSlot: one that brings news meanwhile."""
+"""Slot: a one-shot answer that a caller waits on. Some bring news meanwhile, or work to do."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 from collections import deque
 from collections.abc import Callable
 from threading import Lock
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from mcp_actors.runtime.deadline import Deadline
 
-__all__ = ["ForkedSlot", "ProgressSlot", "Slot", "SlotTimeout"]
+__all__ = ["ForkedSlot", "ProgressSlot", "Slot", "SlotTimeout", "Work", "WorkSlot"]
 
 T = TypeVar("T")
 
@@ -171,3 +171,65 @@ class ProgressSlot(Slot[T]):
                 on_item(item)
                 # The callback may have forked; in the child nobody will ever set this slot.
                 self._refuse_after_fork()
+
+
+class Work(Protocol):
+    """Something that a thread can do while it waits."""
+
+    def run(self, deadline: Deadline) -> None:
+        """Do it, until it is done, stopped, or too late. The waiter's thread."""
+
+    def stop(self) -> None:
+        """Have `run` return soon, also if it has not begun. Any thread; never blocks."""
+
+
+class WorkSlot(Slot[T]):
+    """A slot whose waiter can be given work: as a rule, to find out the value.
+
+    One thread gives work, once; one thread waits. Work is stopped as soon as somebody sets the value; whoever
+    does the work knows when it is over, and gives what it found by `settle`.
+    """
+
+    __slots__ = ("_begun", "_work")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._work: Work | None = None
+        self._begun = False
+
+    def give(self, work: Work) -> None:
+        """Have the waiter do this. Never blocks."""
+        self._work = work
+        self._ring()
+
+    def set(self, value: T) -> bool:
+        """As `Slot.set`; also stops the work."""
+        if not super().set(value):
+            return False
+        # It may hold this slot: whoever is done with one lets go of the other.
+        work, self._work = self._work, None
+        if work is not None:
+            work.stop()
+        return True
+
+    def settle(self, value: T) -> bool:
+        """As `Slot.set`, for the work itself."""
+        return super().set(value)
+
+    def wait(self, deadline: Deadline) -> T:
+        """As `Slot.wait`; does the work that is given meanwhile. An exception of the work ends the wait."""
+        self._refuse_after_fork()
+        while self._value is _UNSET:
+            # Before listening: a wait that was interrupted may have heard the bell and done nothing.
+            work = self._work
+            if work is None or self._begun:
+                self._listen(deadline)
+            else:
+                self._begun = True
+                try:
+                    work.run(deadline)
+                finally:
+                    self._work = None
+        # Somebody else may be waiting too.
+        self._ring()
+        return self._value

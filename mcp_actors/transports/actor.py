@@ -10,15 +10,18 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 from mcp_actors.protocol.endings import Ending, EndKind
-from mcp_actors.protocol.events import Closed, ExchangeLost, FramesArrived, Opened
+from mcp_actors.protocol.events import Closed, ExchangeLost, FramesArrived, NewsMissed, Opened
 from mcp_actors.protocol.jsonrpc import Id
 from mcp_actors.runtime.actor import Actor, Reason, Ref
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.permits import Permits
 from mcp_actors.runtime.scheduling import wake_patiently
 from mcp_actors.transports.contract import (
+    Lends,
+    Loan,
     OpenFailed,
     SendVerdict,
+    TellsGaps,
     TellsLosses,
     Transport,
     Wire,
@@ -82,7 +85,8 @@ Message: TypeAlias = Open | Flush | Close | _FlushOn | _Lost
 class Link(Struct, frozen=True):
     """What the owner of an open wire uses directly, on its own thread: no message, no waiting.
 
-    After ``send`` answered QUEUED, the owner calls ``flush``: the transport actor writes the rest.
+    After ``send`` answered QUEUED, the owner calls ``flush``: the transport actor writes the rest. ``lend``
+    is there if the wire lends.
     """
 
     wire: int
@@ -90,6 +94,7 @@ class Link(Struct, frozen=True):
     flush: Callable[[], None]
     permits: Permits
     stats: Callable[[], WireStats]
+    lend: Callable[[bytes, int], Loan | None] | None = None
 
 
 class Links:
@@ -121,6 +126,8 @@ class _Line:
         self._actor = actor
         if isinstance(wire, TellsLosses):
             wire.on_lost = self._lose_one
+        if isinstance(wire, TellsGaps):
+            wire.on_gap = self._miss
         name = f"mcp-reader-{label}"
         self.reader = threading.Thread(target=self._read, name=name, daemon=True)
 
@@ -128,8 +135,14 @@ class _Line:
         """A request of a wire that goes on. Any thread."""
         self._order.owner.tell(ExchangeLost(self.number, id_, ending, outcome))
 
+    def _miss(self, reason: str) -> None:
+        """Something that the server said unasked. Any thread."""
+        self._order.owner.tell(NewsMissed(self.number, reason))
+
     def link(self) -> Link:
-        return Link(self.number, self.wire.send, self._ask_flush, self.permits, self.wire.stats)
+        wire = self.wire
+        lend = wire.lend if isinstance(wire, Lends) else None
+        return Link(self.number, wire.send, self._ask_flush, self.permits, wire.stats, lend)
 
     def _ask_flush(self) -> None:
         """Have the actor flush; once is enough until it begins. The owner's thread."""

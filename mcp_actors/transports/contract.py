@@ -127,6 +127,21 @@ class LooksUpTools(Protocol):
 
 
 @runtime_checkable
+class KnowsPrincipal(Protocol):
+    """A transport that makes requests in somebody's name, who may change."""
+
+    def principal(self) -> str | None:
+        """A fingerprint of that somebody, as of now; None if nobody can tell. No secret. Any thread."""
+
+
+@runtime_checkable
+class AnswersAlways(Protocol):
+    """A transport over which a server that does not understand a request says so: silence is an outage."""
+
+    silence_tells_era: Literal[False]
+
+
+@runtime_checkable
 class Ends(Protocol):
     """A transport that keeps something between its wires: a login under way, for instance."""
 
@@ -139,6 +154,36 @@ class TellsLosses(Protocol):
     """A wire whose requests can fail one by one. ``on_lost`` is set before anything is sent."""
 
     on_lost: OnLost | None
+
+
+class Loan(Protocol):
+    """A request that was taken by a wire and is to be carried out by the thread that waits for its answer."""
+
+    def run(self, deadline: Deadline) -> bytes | None:
+        """Send it and wait for the answer: the frame. That thread only, once.
+
+        None: the answer, the loss of the request or the end of the wire is told in the usual way, or nobody
+        wants to know. Does not stay long after the deadline, whatever the peer does.
+        """
+
+    def stop(self) -> None:
+        """Have ``run`` return at once, if that thread is still in it or yet to come. Any thread, no wait."""
+
+
+@runtime_checkable
+class Lends(Protocol):
+    """A wire on which each request has an exchange of its own, so that each caller can run its own."""
+
+    def lend(self, frame: bytes, token: int) -> Loan | None:
+        """Take a request, whose id is the token, as ``send`` does; None: ``send`` it. The sending thread."""
+
+
+@runtime_checkable
+class TellsGaps(Protocol):
+    """A wire that may miss what its peer says unasked, and goes on. ``on_gap`` is set before anything is sent
+    and told why."""
+
+    on_gap: Callable[[str], None] | None
 
 
 @runtime_checkable

@@ -122,6 +122,19 @@ class MemoryTransport:
         return wire
 
 
+class GivenEnd:
+    """A transport for the host's side: one end of a wire that a client opened."""
+
+    def __init__(self, end: MemoryEnd) -> None:
+        self._end = end
+        self.label = "memory"
+
+    def open(self, deadline: Deadline) -> MemoryWire:
+        """The end that was given."""
+        del deadline
+        return self._end.wire
+
+
 def memory_pair(
     *, max_frame_bytes: int = MAX_FRAME_BYTES, high_water: int = HIGH_WATER_BYTES
 ) -> tuple[MemoryWire, MemoryEnd]:

@@ -100,5 +100,4 @@ def test_an_enterprises_tokens_are_as_secret(
 
 def test_no_part_of_the_configuration_shows_its_secret() -> None:
     oauth = OAuth(client_id="mine", client_secret="the-client-secret")
-    grant = oauth._configuration._grant
-    assert "the-client-secret" not in f"{oauth!r} {grant!r} {oauth._configuration!r}"
+    assert "the-client-secret" not in f"{oauth!r} {oauth._grant!r}"

@@ -16,9 +16,9 @@ from mcp_actors.auth.discovery import Site
 from mcp_actors.auth.flights import Flight, Flights
 from mcp_actors.auth.grants.grant import IssuerPin
 from mcp_actors.auth.ledger import Ledger
-from mcp_actors.errors import AuthorizationFailed
+from mcp_actors.errors import AuthorizationFailed, RequestTimeout
 from mcp_actors.runtime.deadline import Deadline
-from mcp_actors.transports.http.authorizer import Attempt, Refusal
+from mcp_actors.transports.http.authorizer import Attempt, Identifies, Refusal
 from tests.auth.authorization_server import AuthorizationServer, Fault, failing
 from tests.auth.calling import Person, call
 from tests.auth.conftest import Start
@@ -58,6 +58,25 @@ def test_a_token_that_another_has_refreshed_is_used_instead_of_refreshing(
     assert [request.form["grant_type"] for request in server.at("token")] == [
         "authorization_code", "refresh_token",
     ]  # fmt: skip
+    clean(server)
+
+
+def test_tokens_are_told_apart_by_what_nobody_can_use(
+    serve: Start, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, storage = serve(), MemoryStorage()
+    one, other = (authorizer(server, person, storage=storage) for _ in range(2))
+    assert isinstance(one, Identifies)
+    assert isinstance(other, Identifies)
+    assert one.principal() == ""
+    assert [call(one, server), call(other, server)] == [200, 200]
+    first = one.principal()
+    assert first is not None
+    assert first == other.principal()
+    assert kept_in(storage, server).access_token not in first
+    let_pass(monkeypatch, 3600)
+    call(one, server)
+    assert one.principal() not in ("", first)
     clean(server)
 
 
@@ -232,6 +251,29 @@ def test_a_flight_that_was_interrupted_before_it_began_leaves_nobody_waiting() -
     assert flight.landed.is_set
     flights.join("key", lambda _flight: begun.set(), Deadline.after(BOUND), "it")
     assert begun.is_set()
+
+
+def test_whoever_waits_notices_that_nobody_wants_the_answer_any_more() -> None:
+    flights, flying, over, cut = Flights(), threading.Event(), threading.Event(), threading.Event()
+
+    def job(_flight: Flight) -> None:
+        flying.set()
+        over.wait(BOUND)
+
+    def join() -> None:
+        # As the clock of a request that can be cut: then every deadline has passed.
+        deadline = Deadline(3600.0, lambda: 7200.0 if cut.is_set() else 0.0)
+        flights.join("key", job, deadline, "it")
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(join)
+        assert flying.wait(BOUND)
+        cut.set()
+        try:
+            assert isinstance(waiting.exception(BOUND), RequestTimeout)
+        finally:
+            over.set()
+    flights.join("key", lambda _flight: None, Deadline.after(BOUND), "it")
 
 
 def test_a_callback_may_use_what_is_being_authorized_without_a_deadlock(serve: Start) -> None:

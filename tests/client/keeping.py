@@ -39,13 +39,13 @@ def keep(
     result: bytes = b"1",
     ttl_ms: object = 1000,
     scope: object = "private",
-    partition: str = "",
+    partition: str | None = "",
 ) -> None:
     cache.store(cache.ticket(method, params), Raw(result), ttl_ms, scope, partition)
 
 
 def found(
-    cache: ResponseCache, method: str = TOOLS, params: bytes = b"{}", partition: str = ""
+    cache: ResponseCache, method: str = TOOLS, params: bytes = b"{}", partition: str | None = ""
 ) -> bytes | None:
     result = cache.lookup(method, params, partition)
     return None if result is None else bytes(result)

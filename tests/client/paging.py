@@ -8,9 +8,11 @@ from typing import Any, TypeAlias, cast
 from msgspec import Raw
 
 from mcp_actors import errors
+from mcp_actors.client.cache import ResponseCache
 from mcp_actors.client.calls import Calls, Manner
 from mcp_actors.client.outgoing import Outgoing
 from mcp_actors.client.pages import Pages
+from mcp_actors.client.partition import Partition
 from mcp_actors.protocol import codec, types
 from mcp_actors.runtime.deadline import Deadline
 from tests.client.keeping import TOOLS
@@ -45,8 +47,16 @@ class FakeCalls:
         return Raw(codec.encode(page if following is None else {**page, "nextCursor": following}))
 
 
-def pages_of(calls: FakeCalls | Calls, seconds: float = BOUND, **options: Any) -> ToolPages:
-    return Pages(cast(Calls, calls), TOOLS, types.ListToolsResult, Manner(seconds), **options)
+def pages_of(
+    calls: FakeCalls | Calls,
+    seconds: float = BOUND,
+    *,
+    cache: ResponseCache | None = None,
+    partition: str = "",
+    **options: Any,
+) -> ToolPages:
+    own = None if cache is None else Partition(cache, lambda: partition)
+    return Pages(cast(Calls, calls), TOOLS, types.ListToolsResult, Manner(seconds), cache=own, **options)
 
 
 def names(pages: ToolPages) -> str:

@@ -27,7 +27,7 @@ from tests.client.keeping import (
 
 METHODS = [TOOLS, READ, DISCOVER]
 URIS = ["x:", "x:a", "y:"]
-PARTITIONS = ["ann", "bob"]
+PARTITIONS = ["ann", "bob", None]
 WHERE: dict[str, Any] = {"method": st.sampled_from(METHODS), "uri": st.sampled_from(URIS)}
 WHO = st.sampled_from(PARTITIONS)
 HOW: dict[str, Any] = {
@@ -42,7 +42,7 @@ class Happened:
 
     def __init__(self, kind: str, method: str = "", params: bytes = b"", **more: Any) -> None:
         self.kind, self.method, self.params = kind, method, params
-        self.partition: str = more.get("partition", "")
+        self.partition: str | None = more.get("partition", "")
         self.public: bool = more.get("public", False)
         self.expires: float = more.get("expires", 0.0)
         self.result: bytes = more.get("result", b"")
@@ -82,12 +82,15 @@ class CacheModel(RuleBasedStateMachine):
         return self.cache.ticket(method, params_of(uri)), len(self.history)
 
     @rule(asked=tickets, **HOW)
-    def answer(self, asked: tuple[Ticket, int], ttl_ms: int, scope: str | None, partition: str) -> None:
+    def answer(
+        self, asked: tuple[Ticket, int], ttl_ms: int, scope: str | None, partition: str | None
+    ) -> None:
         ticket, since = asked
         self.results += 1
         result = b"%d" % self.results
         self.cache.store(ticket, Raw(result), ttl_ms, scope, partition)
-        if ttl_ms and not any(one.renews(ticket.method) for one in self.history[since:]):
+        allowed = ttl_ms and (partition is not None or scope == "public")
+        if allowed and not any(one.renews(ticket.method) for one in self.history[since:]):
             self.history.append(
                 Happened(
                     "stored",
@@ -101,7 +104,9 @@ class CacheModel(RuleBasedStateMachine):
             )
 
     @rule(**WHERE, **HOW)
-    def ask_and_answer(self, method: str, uri: str, ttl_ms: int, scope: str | None, partition: str) -> None:
+    def ask_and_answer(
+        self, method: str, uri: str, ttl_ms: int, scope: str | None, partition: str | None
+    ) -> None:
         self.answer(self.ask(method, uri), ttl_ms, scope, partition)
 
     @rule(
@@ -113,7 +118,7 @@ class CacheModel(RuleBasedStateMachine):
         self.history.append(Happened("heard", method, uri=uri))
 
     @rule(**WHERE, partition=WHO)
-    def forget(self, method: str, uri: str, partition: str) -> None:
+    def forget(self, method: str, uri: str, partition: str | None) -> None:
         self.cache.forget(method, params_of(uri), partition)
         self.history.append(Happened("forget", method, params_of(uri), partition=partition))
 
@@ -132,7 +137,7 @@ class CacheModel(RuleBasedStateMachine):
         self.clock.now += seconds
 
     @rule(**WHERE, partition=WHO)
-    def look(self, method: str, uri: str, partition: str) -> None:
+    def look(self, method: str, uri: str, partition: str | None) -> None:
         result = found(self.cache, method, params_of(uri), partition)
         kept = self._kept(method, params_of(uri), partition)
         # A small cache may have let one or all of them go.
@@ -157,7 +162,7 @@ class CacheModel(RuleBasedStateMachine):
         if hasattr(self, "cache"):
             self.look_everywhere()
 
-    def _kept(self, method: str, params: bytes, partition: str) -> list[bytes]:
+    def _kept(self, method: str, params: bytes, partition: str | None) -> list[bytes]:
         """What this partition may see: its own answer first, then that for everybody."""
         kept: dict[str | None, Happened] = {}
         for one in self.history:

@@ -50,6 +50,12 @@ LARGE = Ending(EndKind.OVERSIZED, "the server sent a frame above the limit of 16
             "a response with both a result and an error",
         ),
         (
+            outcomes.NotGranted("a:1"),
+            errors.CapabilityMissing,
+            False,
+            "tools/call 'add' failed: calculator did not grant the subscription",
+        ),
+        (
             outcomes.TimedOut(30.0),
             errors.RequestTimeout,
             False,

@@ -128,6 +128,17 @@ class Model:
         self.feed(E.FramesArrived(wire.number, tuple(speech.frame for speech in speeches)))
         self._hold_to_account(wire)
 
+    def fetch(self, frame: bytes) -> None:
+        """A caller's own thread brings the answer to its request."""
+        wire = self.wire
+        assert wire is not None
+        wire.speak(frame)
+        self.heard = True
+        message = jsonrpc.scan(frame)
+        self.feed(E.AnswerFetched(wire.number, frame, message))
+        caller = self.history.owners.get(getattr(message, "id", None) or 0)
+        self.history.note("a fetched answer waits", caller, caller in self.history.unanswered())
+
     def scan(self, wire: ToyWire, n: int) -> None:
         """The pool finishes one of the scans of the wire in use."""
         scan = wire.scans.pop(n % len(wire.scans))

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
+from mcp_actors.protocol import actions as A
 from mcp_actors.protocol import events as E
 from mcp_actors.protocol import jsonrpc
 from mcp_actors.protocol.endings import Ending, EndKind
@@ -184,23 +185,49 @@ class World(Stage):
         ids = self._written()
         self.model.lose_one(ids[-1 - n % len(ids)], outcome)
 
+    @precondition(lambda self: self._fetchable())
+    @rule(n=PICK, what=st.sampled_from(("answer", "answer", "error", "two faces")), large=st.booleans())
+    def somebody_fetches_an_answer(self, n: int, what: str, large: bool) -> None:
+        """Also one that comes too late, or a second time; and while a large frame holds up the others."""
+        ids = self._fetchable()
+        id_ = ids[-1 - n % len(ids)]
+        if large and self._readable():
+            self.model.deliver([self.voice.speech("large news", n)])
+        frames = {
+            "answer": toy.result(id_, {"for": id_}),
+            "error": toy.error(id_, -32603),
+            "two faces": toy.frame(id=id_, result={}, error={}),
+        }
+        self.model.fetch(frames[what])
+
+    @precondition(lambda self: self.model.wire is not None)
+    @rule()
+    def news_are_missed(self) -> None:
+        assert self.model.wire is not None
+        echo = self._feed(E.NewsMissed(self.model.wire.number, "its stream broke"))
+        told = [A.Missed("its stream broke")] if self._is(State.READY) else []
+        self.model.history.note("missed news", echo, echo != told)
+
     @rule(mood=st.sampled_from(("taking", "taking", "busy", "gone")))
     def the_wire_becomes(self, mood: str) -> None:
         self.model.mood = mood
 
     @precondition(lambda self: any(wire is not self.model.wire for wire in self.model.wires.values()))
-    @rule(n=PICK, what=st.sampled_from(("opens", "speaks", "scanned", "loses", "ends")))
+    @rule(n=PICK, what=st.sampled_from(("opens", "speaks", "scanned", "loses", "fetched", "misses", "ends")))
     def an_old_wire_still_talks(self, n: int, what: str) -> None:
         model = self.model
         old = [wire for wire in model.wires.values() if wire is not model.wire]
         wire, before = old[n % len(old)], model.snapshot()
         offered = model.history.offered
-        message = jsonrpc.scan(toy.result(offered[-1] if offered else 1, {"for": 1}))
+        frame = toy.result(offered[-1] if offered else 1, {"for": 1})
+        message = jsonrpc.scan(frame)
         talk: dict[str, E.Event] = {
             "opens": E.Opened(wire.number),
             "speaks": E.FramesArrived(wire.number, (toy.news("notifications/message", n=0),)),
             "scanned": E.Scanned(wire.number, 0, message),
             "loses": E.ExchangeLost(wire.number, offered[-1] if offered else 1, GONE, "unknown"),
+            "fetched": E.AnswerFetched(wire.number, frame, message),
+            "misses": E.NewsMissed(wire.number, "its stream broke"),
             "ends": E.Closed(wire.number, Ending(EndKind.EXIT, "at last")),
         }
         echo = self._feed(talk[what])

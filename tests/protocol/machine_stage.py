@@ -7,6 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 from mcp_actors.protocol import events as E
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.insistence import INSISTED
+from mcp_actors.protocol.standing import LASTING
 from mcp_actors.protocol.states import State
 from tests.protocol.machine_model import Model
 from tests.protocol.machine_speech import Voice
@@ -54,6 +55,14 @@ class Stage(RuleBasedStateMachine):
 
     def _written(self) -> list[int]:
         return [id_ for id_ in self.model.history.offered if self.model.history.accepted[id_]]
+
+    def _fetchable(self) -> list[int]:
+        """Requests of callers that leave nothing behind: their own threads may run the exchanges."""
+        wire, history = self.model.wire, self.model.history
+        if not (wire and wire.live and self._is(State.READY)):
+            return []
+        lasting = {id_ for id_, caller in history.owners.items() if history.wishes[caller][0] in LASTING}
+        return [id_ for id_ in self._written() if id_ in history.owners and id_ not in lasting]
 
     def _streams(self) -> bool:
         wire = self._readable()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.protocol.mutation import LAWS, Mutation
-from tests.protocol.mutations_of_agreed import AGREED
+from tests.protocol.mutations_of_agreed import AGREED, PULSE
 
 MUTATIONS = (
     *AGREED,
@@ -89,6 +89,43 @@ MUTATIONS = (
         "        if event.wire != self.wire:\n            return self.state\n        self.flow.used()\n",
         "        self.flow.used()\n",
         (LAWS, "test_connection.py"),
+    ),
+    Mutation(
+        "an answer that was fetched over an old wire counts",
+        "cells.py",
+        "        if event.wire != self.wire:\n"
+        "            return self.state\n"
+        "        self.pulse.heard = True\n",
+        "        self.pulse.heard = True\n",
+    ),
+    Mutation(
+        "an answer that was fetched uses up a permit",
+        "cells.py",
+        "        # Others may be held up behind a large frame",
+        "        self.flow.used()\n        # Others may be held up behind a large frame",
+    ),
+    Mutation(
+        "an answer that was fetched waits behind a large frame",
+        "cells.py",
+        "        return self._hear(iter((event.message,)))\n",
+        "        if len(self.flow.arrivals):\n"
+        "            self.flow.arrivals.append(event.message, 0)\n"
+        "            return self.state\n"
+        "        return self._hear(iter((event.message,)))\n",
+    ),
+    Mutation(
+        "an answer that was fetched is no sign of life",
+        "cells.py",
+        "            return self.state\n        self.pulse.heard = True\n",
+        "            return self.state\n",
+        (PULSE, LAWS),
+    ),
+    Mutation(
+        "an answer that breaks the protocol is called a loss",
+        "events.py",
+        "        if self.ending.kind is EndKind.BREACH:\n",
+        "        if False:\n",
+        ("test_exchanges.py",),
     ),
     Mutation(
         "the end of an old wire ends the new one",

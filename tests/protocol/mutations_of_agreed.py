@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.protocol.mutation import LAWS, Mutation
 
 DUTIES, STREAMS, CROSSINGS = "test_duties.py", "test_subscriptions.py", "test_crossings.py"
-PULSE = "test_pulse.py"
+PULSE, INTRODUCTION = "test_pulse.py", "test_introduction.py"
 
 AGREED = (
     # What the server asks of us.
@@ -271,8 +271,8 @@ AGREED = (
     Mutation(
         "what was heard is no sign of life",
         "cells.py",
-        "        self.pulse.heard = True\n",
-        "",
+        "        self.flow.used()\n        self.pulse.heard = True\n",
+        "        self.flow.used()\n",
         (PULSE,),
     ),
     Mutation(
@@ -295,6 +295,53 @@ AGREED = (
         "",
         (PULSE, LAWS),
     ),
+    Mutation(
+        "what was not granted counts as a success",
+        "subscriptions.py",
+        "    return NotGranted(flight.subject)\n",
+        "    return DONE\n",
+        (STREAMS, CROSSINGS),
+    ),
+    Mutation(
+        "what was missed before a stream began anew is not told",
+        "subscriptions.py",
+        '            self._out.append(Missed("the subscription began anew"))\n',
+        "            pass\n",
+        (STREAMS,),
+    ),
+    Mutation(
+        "a stream that ended is told of with every other that begins",
+        "subscriptions.py",
+        "            self._deaf = False\n            # Again",
+        "            # Again",
+        (STREAMS,),
+    ),
+    Mutation(
+        "news that were missed are kept to oneself",
+        "cells.py",
+        "            self._out.append(Missed(event.reason))\n",
+        "            pass\n",
+    ),
+    Mutation(
+        "what an earlier wire missed is told as if it were news",
+        "cells.py",
+        "        if event.wire == self.wire:\n            self._out.append(Missed(event.reason))\n",
+        "        self._out.append(Missed(event.reason))\n",
+    ),
+    Mutation(
+        "where every question is answered, silence tells the era all the same",
+        "introduction.py",
+        "                if probing and self._policy.silence_tells_era:\n",
+        "                if probing:\n",
+        (INTRODUCTION,),
+    ),
+    Mutation(
+        "where every question is answered, hanging up tells the era all the same",
+        "introduction.py",
+        "        return probing and self._policy.silence_tells_era\n",
+        "        return probing\n",
+        (INTRODUCTION,),
+    ),
     # Arrays.
     Mutation(
         "the last call of an array is not sent",
@@ -310,7 +357,7 @@ AGREED = (
     ),
     Mutation(
         "who calls together while not ready is told once",
-        "cells.py",
+        "reception.py",
         "        for call in event.calls:\n            self.refuse(call)\n",
         "        self.refuse(event.calls[0])\n",
     ),

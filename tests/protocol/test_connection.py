@@ -48,6 +48,8 @@ CELLS: tuple[tuple[E.Event, str], ...] = (
     (E.SendRefused(99, b"{}"), "ignore refused refused ignore ignore"),
     (E.SendFailed(99, EOF), "ignore ignore failed ignore ignore"),
     (E.ExchangeLost(1, 99, EOF, "unknown"), "ignore lose_one lose_one ignore ignore"),
+    (E.NewsMissed(9, "the stream broke"), "ignore ignore miss ignore ignore"),
+    (E.AnswerFetched(1, b"{}", jsonrpc.Malformed("no")), "ignore ignore settle ignore ignore"),
     (E.Called("ann", "ping", b"{}", b"{}", 9.0), "refuse refuse call refuse dismiss"),
     (E.CalledTogether((TOGETHER,)), "refuse_all refuse_all call_together refuse_all dismiss_all"),
     (E.Awaited("ann", 9.0), "wait wait welcome wait dismiss"),

@@ -10,7 +10,7 @@ import pytest
 from mcp_actors.protocol import events as E
 from mcp_actors.protocol.actions import Missed, Send, Serve, SetTimer, Unmatched
 from mcp_actors.protocol.offer import Offer
-from mcp_actors.protocol.outcomes import BadAnswer, Completed, Rejected, TimedOut, Withdrawn
+from mcp_actors.protocol.outcomes import Completed, NotGranted, Rejected, TimedOut, Withdrawn
 from mcp_actors.protocol.states import State
 from tests.protocol import toy_server as toy
 from tests.protocol.driver import EOF, Driver
@@ -105,7 +105,7 @@ def test_what_another_caller_still_asks_for_survives_a_refusal() -> None:
 def test_what_was_not_granted_once_is_asked_for_again() -> None:
     driver = modern("a:1")
     driver.hear(toy.acknowledged(driver.call("bob", SUBSCRIBE, uri="a:2"), "a:1"))
-    assert isinstance(driver.outcomes()["bob"], BadAnswer)
+    assert driver.outcomes()["bob"] == NotGranted("a:2")
     driver.call("bob", SUBSCRIBE, uri="a:2")
     assert wanted(driver) == ["a:1", "a:2"]
     assert driver.outcomes() == {}

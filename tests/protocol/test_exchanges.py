@@ -1,12 +1,15 @@
-"""Requests that fail one by one, where each has its own exchange: nobody else is touched."""
+"""Requests that have an exchange each: they fail one by one, and their callers may fetch the answers."""
 
 from __future__ import annotations
 
 import pytest
+from msgspec import Raw
 
 from mcp_actors.protocol import events as E
-from mcp_actors.protocol.actions import Missed, Unmatched
-from mcp_actors.protocol.outcomes import Lost
+from mcp_actors.protocol import jsonrpc
+from mcp_actors.protocol.actions import CancelTimer, Missed, Permit, Reply, Scan, Unmatched, Violation
+from mcp_actors.protocol.endings import Ending, EndKind
+from mcp_actors.protocol.outcomes import BadAnswer, Completed, Lost, Rejected
 from mcp_actors.protocol.states import State
 from tests.protocol import toy_server as toy
 from tests.protocol.driver import EOF, Driver
@@ -76,3 +79,78 @@ def test_a_stream_that_is_lost_before_it_began_does_not_hold_up_the_connection()
     assert question is not None
     lose(driver, question["id"])
     assert driver.is_in(State.READY)
+
+
+def test_an_answer_that_breaks_the_protocol_is_no_loss() -> None:
+    driver = Driver().to(State.READY)
+    id_ = driver.call("ann")
+    assert driver.machine.wire is not None
+    ending = Ending(EndKind.BREACH, "no answer in HTTP 202 with nothing")
+    driver.do(E.ExchangeLost(driver.machine.wire, id_, ending, "unknown"))
+    assert driver.outcomes() == {"ann": BadAnswer("no answer in HTTP 202 with nothing")}
+    assert driver.is_in(State.READY)
+
+
+# Answers that callers fetch themselves.
+
+
+def fetch(driver: Driver, frame: bytes, wire: int | None = None) -> None:
+    number = driver.machine.wire if wire is None else wire
+    assert number is not None
+    driver.do(E.AnswerFetched(number, frame, jsonrpc.scan(frame)))
+
+
+def test_a_fetched_answer_ends_the_call_and_needs_no_permit() -> None:
+    driver = Driver().to(State.READY)
+    id_ = driver.call("ann")
+    fetch(driver, toy.result(id_, {}))
+    assert driver.actions == [
+        CancelTimer(E.RequestExpired(id_)),
+        Reply("ann", Completed(Raw(b"{}"))),
+    ]
+    assert driver.all(Permit) == []
+    assert driver.machine.flow.outstanding == driver.policy.window
+
+
+def test_a_fetched_error_is_the_callers() -> None:
+    driver = Driver().to(State.READY)
+    fetch(driver, toy.error(driver.call("ann"), -32603))
+    assert isinstance(driver.outcomes()["ann"], Rejected)
+
+
+def test_a_fetched_answer_that_is_none_is_judged_like_any_other() -> None:
+    driver = Driver().to(State.READY)
+    fetch(driver, toy.frame(id=driver.call("ann"), result={}, error={}))
+    assert isinstance(driver.outcomes()["ann"], BadAnswer)
+    assert len(driver.all(Violation)) == 1
+
+
+def test_a_fetched_answer_that_comes_too_late_is_late() -> None:
+    driver = Driver().to(State.READY)
+    id_ = driver.call("ann")
+    driver.do(E.RequestExpired(id_))
+    fetch(driver, toy.result(id_, {}))
+    assert driver.actions == [Unmatched(id_, late=True)]
+
+
+def test_an_answer_that_was_fetched_over_an_earlier_wire_does_nothing() -> None:
+    driver = Driver().to(State.READY)
+    id_ = driver.call("ann")
+    fetch(driver, toy.result(id_, {}), wire=99)
+    assert driver.actions == []
+
+
+def test_a_fetched_answer_does_not_wait_for_a_large_frame() -> None:
+    driver = Driver(scan_above=400).to(State.READY)
+    id_ = driver.call("ann")
+    driver.hear(toy.news("notifications/message", data="x" * 500))
+    assert len(driver.all(Scan)) == 1
+    fetch(driver, toy.result(id_, {}))
+    assert set(driver.outcomes()) == {"ann"}
+
+
+@pytest.mark.parametrize("state", [State.STARTING, State.INITIALIZING, State.BACKOFF, State.CLOSING])
+def test_where_nobody_calls_nothing_is_fetched(state: State) -> None:
+    driver = Driver().to(state)
+    fetch(driver, toy.result(1, {}), wire=driver.machine.wire or 1)
+    assert driver.actions == []

@@ -79,6 +79,19 @@ def test_a_server_that_dies_on_the_probe_is_opened_again_at_once_and_initialized
     assert driver.state is State.READY
 
 
+@pytest.mark.requirement("negotiation:era")
+def test_where_every_question_is_answered_silence_and_hanging_up_tell_nothing_about_the_era() -> None:
+    silent = Driver(silence_tells_era=False).to(State.INITIALIZING)
+    assert E.ProbeExpired() not in silent.timers()
+    assert silent.do(E.ProbeExpired()) == []
+    silent.do(E.StateExpired())
+    gone = Driver(silence_tells_era=False).to(State.INITIALIZING)
+    gone.lose()
+    for driver in (silent, gone):
+        assert driver.state is State.BACKOFF
+        assert method(reopened(driver)) == "server/discover"
+
+
 @pytest.mark.requirement("connection:park")
 def test_a_server_that_dies_on_everything_is_parked() -> None:
     driver = Driver(max_failed_starts=1).to(State.INITIALIZING)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_actors.protocol import events as E
+from mcp_actors.protocol import jsonrpc
 from mcp_actors.protocol.actions import CloseWire, Unmatched
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.states import State
@@ -48,6 +49,15 @@ def test_three_misses_end_the_wire_and_the_connection_backs_off() -> None:
     assert driver.state is State.BACKOFF
     assert driver.all(CloseWire) == [CloseWire(1)]
     assert driver.machine.cause == Ending(EndKind.BROKEN, "the server did not answer 3 pings in 90 s")
+
+
+def test_an_answer_that_a_caller_fetched_is_a_sign_of_life() -> None:
+    driver = quiet()
+    frame = toy.result(driver.call("ann"), {})
+    assert driver.machine.wire is not None
+    driver.do(E.AnswerFetched(driver.machine.wire, frame, jsonrpc.scan(frame)))
+    assert pinged(driver) is None
+    assert pinged(driver) is not None
 
 
 def test_anything_the_server_says_is_a_sign_of_life() -> None:

@@ -15,7 +15,7 @@ from mcp_actors.protocol.actions import CancelTimer, Missed, Send, SetTimer, Unm
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.listening import Listening
 from mcp_actors.protocol.offer import Offer
-from mcp_actors.protocol.outcomes import BadAnswer, Completed, Lost, Rejected, TimedOut, Withdrawn
+from mcp_actors.protocol.outcomes import BadAnswer, Completed, Lost, NotGranted, Rejected, TimedOut, Withdrawn
 from mcp_actors.protocol.standing import Interests, Standing
 from mcp_actors.protocol.states import State
 from tests.protocol import toy_server as toy
@@ -125,7 +125,7 @@ def test_what_was_not_granted_is_an_error_of_that_caller_alone() -> None:
     second = driver.call("bob", "resources/subscribe", uri="a:2")
     driver.hear(toy.acknowledged(second, "a:1"))
     assert driver.outcomes()["ann"] == DONE
-    assert isinstance(driver.outcomes()["bob"], BadAnswer)
+    assert driver.outcomes()["bob"] == NotGranted("a:2")
     assert list(driver.standing.uris) == ["a:1"]
 
 
@@ -322,6 +322,13 @@ def test_a_stream_that_the_server_ends_is_opened_again_after_a_while_and_listene
     assert driver.all(Unmatched) == []
     driver.do(E.ListenDue())
     assert wanted(driver) == {"resourceSubscriptions": ["a:1"]}
+    question = driver.question()
+    assert question is not None
+    driver.hear(toy.acknowledged(question["id"], "a:1"))
+    assert driver.all(Missed) == [Missed("the subscription began anew")]
+    driver.call("bob", "resources/subscribe", uri="a:2")
+    driver.hear(toy.acknowledged(driver.sent()[-1]["id"], "a:1", "a:2"))
+    assert driver.all(Missed) == []
 
 
 def test_a_server_that_keeps_ending_streams_is_asked_less_and_less_often() -> None:

@@ -1,10 +1,14 @@
-"""A server made with FastMCP and its tasks extension, for an environment that has these installed."""
+"""A server made with FastMCP and its tasks extension, for an environment that has these installed.
+
+Without an argument it speaks over stdio, else over HTTP at that port.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
 import os
+import sys
 from datetime import timedelta
 from typing import Any
 
@@ -29,6 +33,11 @@ def question(message: str, **fields: str) -> Any:
     return wire.ElicitRequest(params=wire.ElicitRequestFormParams(message=message, requested_schema=schema))
 
 
+def message(text: str) -> Any:
+    """What the client's model is told."""
+    return wire.SamplingMessage(role="user", content=wire.TextContent(type="text", text=text))
+
+
 def add(a: int, b: int) -> int:
     """The sum of two numbers."""
     return a + b
@@ -49,6 +58,14 @@ async def count(to: int, context: Any = CONTEXT) -> int:
     for number in range(1, to + 1):
         await context.report_progress(number, to, f"step {number}")
     return to
+
+
+async def endless_count(context: Any = CONTEXT) -> int:
+    """Report progress until nobody is there any more."""
+    for number in range(10_000):
+        await context.report_progress(number)
+        await asyncio.sleep(0.05)
+    return 0
 
 
 async def chatter(context: Any = CONTEXT) -> str:
@@ -75,6 +92,30 @@ async def ask_by_result(what: str, context: Any = CONTEXT) -> Any:
         name = answers["name"].content["name"]
         return wire.InputRequiredResult(input_requests=request, request_state=name)
     return wire.InputRequiredResult(input_requests={"name": question("Who asks?", name="string")})
+
+
+async def muse_by_request(topic: str, context: Any = CONTEXT) -> str:
+    """Ask the client's model while the call waits, which only revisions before 2026-07-28 can."""
+    answer = await context.session.create_message([message(topic)], max_tokens=9)
+    return f"{answer.model}: {answer.content.text}"
+
+
+async def muse_by_result(topic: str, context: Any = CONTEXT) -> Any:
+    """Ask the client's model by a result that wants input, which only 2026-07-28 can."""
+    answers = context.input_responses or {}
+    if "model" in answers:
+        return f"{answers['model'].model}: {answers['model'].content.text}"
+    params = wire.CreateMessageRequestParams(messages=[message(topic)], max_tokens=9)
+    return wire.InputRequiredResult(input_requests={"model": wire.CreateMessageRequest(params=params)})
+
+
+async def hang_up(context: Any = CONTEXT) -> str:
+    """Close the stream of the answer before there is one; the client has to ask for the rest."""
+    await context.report_progress(1, 2)
+    await context.close_sse_stream()
+    await asyncio.sleep(0.05)
+    await context.report_progress(2, 2)
+    return "after all"
 
 
 async def hide_add(context: Any = CONTEXT) -> str:
@@ -126,6 +167,8 @@ def poem(about: str) -> str:
 
 for function in (add, pid, stock, count, chatter, ask_by_request, ask_by_result, hide_add):
     server.tool(function)
+for another in (muse_by_request, muse_by_result, hang_up, endless_count):
+    server.tool(another)
 server.add_extension(tasks.TasksExtension())
 often = timedelta(milliseconds=50)
 for background in (slow_sum, endless, order, broken):
@@ -135,4 +178,10 @@ server.resource("book://{book}/{number}")(page)
 server.prompt(poem)
 
 if __name__ == "__main__":
-    server.run("stdio", show_banner=False)
+    if len(sys.argv) > 1:
+        # Events are kept, so that a client can ask for those it missed, and told to do so soon.
+        events = importlib.import_module("fastmcp.server.event_store").EventStore()
+        app = server.http_app(event_store=events, retry_interval=10)
+        importlib.import_module("uvicorn").run(app, port=int(sys.argv[1]), log_level="error")
+    else:
+        server.run("stdio", show_banner=False)

@@ -1,13 +1,13 @@
-"""The server made with the official package, over HTTP: ``http_official.py <transport> <port>``."""
+"""Servers made with the official package, over HTTP: ``http_official <server> <transport> <port>``."""
 
 from __future__ import annotations
 
+import importlib
 import sys
 
-from tests.servers.official_server import server
-
 if __name__ == "__main__":
-    transport, port = sys.argv[1], int(sys.argv[2])
+    name, transport, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    server = importlib.import_module(f"tests.servers.{name}").server
     if transport == "sse":
         server.run("sse", port=port)
     else:

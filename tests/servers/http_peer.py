@@ -43,6 +43,8 @@ class HttpPeer:
         self.tools: list[dict[str, Any]] = [{"name": "echo", "inputSchema": {"type": "object"}}]
         self.heard: list[Turn] = []
         self.open_sessions: set[str] = set()
+        #: What it answers to whoever names a session that it does not know; 400 with words, as many do.
+        self.forgets_with = 404
         self.listening: list[Stream] = []
         self.failures: list[BaseException] = []
         self.handlers: dict[str, Handler] = {}
@@ -193,7 +195,8 @@ class HttpPeer:
         if not self.modern and turn.rpc not in ("initialize", "server/discover") and self.sessions:
             session = turn.headers.get("mcp-session-id")
             if session not in self.open_sessions:
-                turn.status(404 if session else 400)
+                words = b'{"jsonrpc":"2.0","error":{"code":-32000,"message":"No valid session ID provided"}}'
+                turn.status(self.forgets_with if session else 400, words, "application/json")
                 return
         match turn.method:
             case "GET":

@@ -40,6 +40,16 @@ class IdentityProvider(Struct, frozen=True):
     subject_token: Voucher
     subject_token_type: str
 
+    @property
+    def trusted(self) -> frozenset[str]:
+        """URLs that the user named."""
+        return frozenset(url for url in (self.issuer, self.token_endpoint) if url)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What the user handed over."""
+        return _texts(self.subject_token, self.client.client_secret)
+
     def __repr__(self) -> str:
         return f"<IdentityProvider {shown(self.issuer or self.token_endpoint or '')}>"
 
@@ -62,18 +72,14 @@ class AssertionGrant(Struct, frozen=True):
     @property
     def trusted(self) -> frozenset[str]:
         """See `Grant`."""
-        given = [self.pin.issuer if self.pin.given else None]
-        if self.provider is not None:
-            given += [self.provider.issuer, self.provider.token_endpoint]
-        return frozenset(url for url in given if url)
+        return self.pin.trusted if self.provider is None else self.pin.trusted | self.provider.trusted
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """See `Grant`."""
-        known = [self.assertion, self.profile.client_secret if self.profile else None]
-        if self.provider is not None:
-            known += [self.provider.subject_token, self.provider.client.client_secret]
-        return tuple(value for value in known if isinstance(value, str) and value)
+        own = () if self.profile is None else self.profile.secrets
+        others = () if self.provider is None else self.provider.secrets
+        return (*_texts(self.assertion), *own, *others)
 
     def acquire(self, errand: Errand, site: Site, scopes: tuple[str, ...]) -> Tokens:
         """Exchange the assertion for a token; a refusal is final, no other grant is tried."""
@@ -109,6 +115,11 @@ class _Anonymous(Credentials, frozen=True):
 
 
 _ANONYMOUS: Final = _Anonymous("", NONE)
+
+
+def _texts(*values: Voucher | None) -> tuple[str, ...]:
+    """Those that are known by now; a callable has yet to be asked."""
+    return tuple(value for value in values if isinstance(value, str) and value)
 
 
 def _spoken(errand: Errand, voucher: Voucher, name: str) -> str:

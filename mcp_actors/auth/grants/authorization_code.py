@@ -47,12 +47,12 @@ class AuthorizationCode(Struct, frozen=True):
     @property
     def trusted(self) -> frozenset[str]:
         """See `Grant`."""
-        return frozenset({self.pin.issuer}) if self.pin.given and self.pin.issuer else frozenset()
+        return self.pin.trusted
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """See `Grant`."""
-        return (self.profile.client_secret,) if self.profile.client_secret else ()
+        return self.profile.secrets
 
     def acquire(self, errand: Errand, site: Site, scopes: tuple[str, ...]) -> Tokens:
         """Have a person log in."""

@@ -48,7 +48,8 @@ class IssuerPin:
 
     def __init__(self, issuer: str | None) -> None:
         self._held = {} if issuer is None else {"issuer": issuer}
-        self.given = issuer is not None
+        #: The issuer that the user named, which may lie in any network; one that was only met is not in here.
+        self.trusted = frozenset({issuer} if issuer else ())
 
     @property
     def issuer(self) -> str | None:

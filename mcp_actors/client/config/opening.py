@@ -23,13 +23,12 @@ def open_client(client_class: type[C], source: Source, name: str | None, overrid
     """
     config = source if isinstance(source, Config) else load_config(source)
     entry = config.only if name is None else config.entry(name)
-    place = config.place.of_server(entry.name)
     if entry.disabled:
-        raise place.error("the server is disabled; enable it in its entry to use it")
+        raise config.place.of_server(entry.name).error(
+            "the server is disabled; enable it in its entry to use it"
+        )
     # Each kind of server has a constructor of the same name.
-    constructor = getattr(client_class, entry.kind, None)
-    if constructor is None:
-        raise place.error("this version has no HTTP transport yet")
+    constructor = getattr(client_class, entry.kind)
     settings: dict[str, Any] = {"env": entry.env, "cwd": entry.cwd}
     target: object = entry.command
     if entry.kind != "stdio":

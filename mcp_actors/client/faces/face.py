@@ -8,7 +8,6 @@ from typing import Any, Literal
 from msgspec import structs
 
 from mcp_actors import errors
-from mcp_actors.client.cache import ResponseCache
 from mcp_actors.client.calls import Calls, Manner
 from mcp_actors.client.enclosures import Enclosures
 from mcp_actors.client.listings import Listings
@@ -16,6 +15,7 @@ from mcp_actors.client.notifications import Handlers, ProgressHandler
 from mcp_actors.client.options import ClientOptions, check_seconds
 from mcp_actors.client.outgoing import Outgoing
 from mcp_actors.client.pages import P, Pages
+from mcp_actors.client.partition import Partition, Principal
 from mcp_actors.client.rounds import Rounds
 from mcp_actors.client.tree import Tree
 from mcp_actors.client.trees import Trees
@@ -39,6 +39,7 @@ class Face:
     _handlers: Handlers
     _listings: Listings
     _enclosures: Enclosures
+    _principal: Principal
 
     @property
     def state(self) -> State:
@@ -87,13 +88,13 @@ class Face:
     def _enclose(self, request: Outgoing, meta: Mapping[str, Any] | None) -> Outgoing:
         return self._enclosures.enclose(request, meta)
 
-    def _cache(self, method: str) -> ResponseCache | None:
+    def _cache(self, method: str) -> Partition | None:
         """Where answers are kept: with the connection, so that neither a closed client nor a forked one has
         any. None if nothing is to be kept; before 2026-07-28 no server allows it."""
         cache = self._calls.tree(f"{method} was not sent").wiring.cache
         agreement = self._known_agreement()
         stateless = agreement is None or agreement.revision.stateless
-        return cache if stateless and self._options.use_cache else None
+        return Partition(cache, self._principal) if stateless and self._options.use_cache else None
 
     def _pages(
         self, method: str, kind: type[P], manner: Manner, *, cursor: str | None = None, fresh: bool = False

@@ -79,10 +79,10 @@ class ResourceFace(Face):
         kept = cache.lookup(request.method, request.params)
         if kept is not None:
             return parse(types.ReadResourceResult, kept, request.what)
-        ticket = cache.ticket(request.method, request.params)
+        receipt = cache.receipt(request.method, request.params)
 
         def keep(raw: Raw, result: types.ReadResourceResult) -> None:
-            cache.store(ticket, raw, result.ttl_ms, result.cache_scope)
+            cache.store(receipt, raw, result.ttl_ms, result.cache_scope)
 
         return self._rounds.complete(types.ReadResourceResult, self._enclose(request, meta), manner, keep)
 

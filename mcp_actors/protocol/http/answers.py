@@ -39,17 +39,25 @@ def error_in(body: bytes, id_: Id) -> bytes | None:
     return body if _responds(message, id_) else None
 
 
-def error_code(frame: bytes | None) -> int | None:
+def error_code(frame: bytes) -> int | None:
     """The code of an error response, None for anything else."""
-    message = None if frame is None else scan(frame)
-    if not isinstance(message, Failure):
-        return None
-    try:
-        error = codec.decode(message.error)
-    except codec.DecodeFailed:
-        return None
-    code = error.get("code") if isinstance(error, dict) else None
+    code = _error(frame).get("code")
     return code if type(code) is int else None
+
+
+def error_words(frame: bytes) -> str:
+    """The message of an error response, empty for anything else."""
+    message = _error(frame).get("message")
+    return message if isinstance(message, str) else ""
+
+
+def _error(frame: bytes) -> dict[str, Any]:
+    message = scan(frame)
+    try:
+        error = codec.decode(message.error) if isinstance(message, Failure) else None
+    except codec.DecodeFailed:
+        error = None
+    return error if isinstance(error, dict) else {}
 
 
 class _Result(Struct, frozen=True):

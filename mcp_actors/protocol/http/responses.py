@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, TypeAlias
 
 from msgspec import Struct
 
 from mcp_actors.protocol.handshake import MODERN_ERRORS
-from mcp_actors.protocol.http.answers import answer_in, error_code, error_in
+from mcp_actors.protocol.http.answers import answer_in, error_code, error_in, error_words
 from mcp_actors.protocol.http.media_types import EVENT_STREAM, JSON, media_type
 from mcp_actors.protocol.http.request_headers import Outbound
 from mcp_actors.protocol.http.session_id import InvalidSessionId, validated
@@ -21,6 +22,9 @@ _LATER: Final = frozenset({408, 425, 429})
 _NEVER: Final = frozenset({501, 505})
 #: Statuses of whoever stands before a server that cannot be reached: they say nothing about its era.
 _OUTAGES: Final = _LATER | {502, 503, 504}
+#: Errors by which a server speaks of the exchange itself, not of what its method was asked for.
+_TRANSPORT_CODES: Final = frozenset({None, -32000, -32001, -32600})
+_OF_SESSION: Final = re.compile(r"\bsession|\bnot initialized\b", re.IGNORECASE)
 _EXCERPT: Final = 120
 
 
@@ -115,7 +119,7 @@ def judge(outbound: Outbound, reply: Reply) -> Verdict:
     """What the response to a POST means."""
     if reply.succeeded:
         return _answered(outbound, reply) if outbound.kind == "request" else Accepted()
-    if reply.status == 404 and outbound.carries_session:
+    if outbound.carries_session and _forgotten(reply):
         return SessionGone()
     frame = _refusal(outbound, reply)
     if reply.status in _AUTHORIZATION:
@@ -128,7 +132,7 @@ def judge(outbound: Outbound, reply: Reply) -> Verdict:
 
 
 def judge_stream(reply: Reply, *, resuming_session: bool) -> StreamVerdict:
-    """What the response to a GET means; ``resuming_session``: it was to continue a stream of our session.
+    """What the response to a GET means; ``resuming_session``: our session had this stream before.
 
     Servers that offer no stream say so with any 4xx: only where there was a stream 404 is about the session.
     """
@@ -136,12 +140,29 @@ def judge_stream(reply: Reply, *, resuming_session: bool) -> StreamVerdict:
         return EventStreamBody()
     if reply.status in _AUTHORIZATION:
         return Unauthorized(reply.status)
-    if reply.status == 404 and resuming_session:
+    if resuming_session and _forgotten(reply):
         return SessionGone()
+    if resuming_session and reply.status == 409:
+        # One stream for each session: the server does not know yet that the one before has broken.
+        return Fault(reply.status, _description(reply), retryable=True)
     if reply.succeeded:
         return NotOffered(reply.status)
     fault = _fault(reply)
     return NotOffered(reply.status) if 400 <= reply.status < 600 and not fault.retryable else fault
+
+
+def stream_needs_body(reply: Reply) -> bool:
+    """Whether the body has to be read, within bounds, before ``judge_stream`` can tell what it means."""
+    return reply.status == 400
+
+
+def _forgotten(reply: Reply) -> bool:
+    """Whether a session that was sent along is unknown. Many servers say 400 where MCP wants 404."""
+    if reply.status != 400:
+        return reply.status == 404
+    # Some say it in JSON-RPC, some in plain text.
+    words = error_words(reply.body) or reply.body[:_EXCERPT].decode("utf-8", "replace")
+    return error_code(reply.body) in _TRANSPORT_CODES and _OF_SESSION.search(words) is not None
 
 
 def _answered(outbound: Outbound, reply: Reply) -> Verdict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -45,3 +45,11 @@ class Authorizer(Protocol):
     @property
     def secrets(self) -> tuple[str, ...]:
         """Values to hide wherever they turn up: tokens, codes, keys."""
+
+
+@runtime_checkable
+class Identifies(Protocol):
+    """An authorizer that can tell in whose name it authorizes. Answers for one user are kept only then."""
+
+    def principal(self) -> str | None:
+        """A `fingerprint` of who that is, as of now; None if nobody can tell. Does not wait for a login."""

@@ -1,18 +1,16 @@
-"""Connections to one server that can be cut at any moment, and pools that know who uses them."""
+"""Connections to one server that can be cut at any moment."""
 
 from __future__ import annotations
 
 import http.client
 import os
 import socket
-import threading
 import time
 import weakref
 from typing import Any, Final, cast
 
 from urllib3 import exceptions as trouble
 from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.util.connection import allowed_gai_family
 
 from mcp_actors.runtime.deadline import Deadline
@@ -43,21 +41,6 @@ _KEEP_ALIVE: Final[tuple[tuple[int, int, int], ...]] = (
     ),
 )
 
-_here = threading.local()
-
-
-class Using:
-    """While it lasts, connections that this thread takes from a pool are held by the grip."""
-
-    def __init__(self, grip: Grip) -> None:
-        self._grip = grip
-
-    def __enter__(self) -> None:
-        _here.grip = self._grip
-
-    def __exit__(self, *_: object) -> None:
-        _here.grip = None
-
 
 class _Sockets:
     """Those of this process that a forked child inherits."""
@@ -80,7 +63,7 @@ class _Sockets:
 _sockets = _Sockets()
 
 
-class _Response(http.client.HTTPResponse):
+class Response(http.client.HTTPResponse):
     """Passes over every interim response; the standard library does so for 100 alone."""
 
     def _read_status(self) -> tuple[str, int, str]:
@@ -94,7 +77,7 @@ class _Response(http.client.HTTPResponse):
 class HeldConnection(HTTPConnection):
     """A connection that tells the grip of the request it is used for what it does."""
 
-    response_class = _Response
+    response_class = Response
     grip: Grip | None = None
     keep = IDLE_SECONDS
     idle_since = 0.0
@@ -136,6 +119,29 @@ class HeldConnection(HTTPConnection):
             super().send(part)
         if self.grip is not None:
             self.grip.whole = True
+
+    def ask(self, head: bytes, body: bytes, seconds: float | None) -> http.client.HTTPResponse:
+        """Write a request over the connection that is there, and return when the response has begun.
+
+        What `request` does for any request costs more than all the rest of an exchange. ``seconds`` bounds
+        each read and write, of the response's body too.
+        """
+        grip, sock = self.grip, self.sock
+        assert grip is not None
+        sock.settimeout(seconds)
+        grip.begin()
+        for part in (head + body,) if len(head) + len(body) <= _ONE_PIECE else (head, body):
+            sock.sendall(part)
+        grip.whole = True
+        response = Response(sock, method="POST")
+        try:
+            response.begin()
+        except BaseException:
+            response.close()
+            raise
+        if response.will_close:
+            self.close()
+        return response
 
     def send(self, data: Any) -> None:
         if self._unsent is None:
@@ -185,12 +191,16 @@ class HeldConnection(HTTPConnection):
         return sock
 
     def _hold_established(self) -> None:
-        # TLS within TLS is no socket itself, but has one.
-        sock: Any = self.sock
-        sock = sock if isinstance(sock, socket.socket) else sock.socket
+        sock = self.plain_socket()
         _sockets.add(sock)
         if self.grip is not None:
             self.grip.hold(sock)
+
+    def plain_socket(self) -> socket.socket:
+        """What can be shut. The connection is established."""
+        # TLS within TLS is no socket itself, but has one.
+        sock: Any = self.sock
+        return sock if isinstance(sock, socket.socket) else cast("socket.socket", sock.socket)
 
 
 class HeldTlsConnection(HeldConnection, HTTPSConnection):
@@ -214,43 +224,3 @@ class HeldTlsConnection(HeldConnection, HTTPSConnection):
         if self.grip is not None:
             self.grip.hold(leash)
         return sock
-
-
-class HeldPool(HTTPConnectionPool):
-    """Connections to one server; each belongs to one grip at a time."""
-
-    ConnectionCls = HeldConnection
-
-    def _get_conn(self, timeout: float | None = None) -> Any:
-        connection: Any = super()._get_conn(timeout)
-        if connection.sock is not None and connection.is_stale:
-            connection.close()
-        grip: Grip | None = getattr(_here, "grip", None)
-        connection.grip = grip
-        if grip is not None and connection.sock is not None:
-            grip.reused = True
-            connection._hold_established()
-        return connection
-
-    def _put_conn(self, conn: Any) -> None:
-        if conn is not None:
-            # Before anybody else can take it.
-            grip, conn.grip = conn.grip, None
-            if grip is not None:
-                grip.let_go()
-            conn.idle_since = time.monotonic()
-            if self.pool is not None and self.pool.full():
-                conn.close()
-                return
-        super()._put_conn(conn)
-
-
-class HeldTlsPool(HeldPool, HTTPSConnectionPool):
-    """The same, encrypted."""
-
-    ConnectionCls = HeldTlsConnection
-
-    def _validate_conn(self, conn: Any) -> None:
-        # Without the warning that nothing is verified: whoever wants that has said so.
-        if conn.is_closed:
-            conn.connect()

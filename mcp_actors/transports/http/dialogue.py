@@ -33,20 +33,40 @@ class TooLarge(Exception):
 
 
 class Dialogues:
-    """Shared by all exchanges of one wire."""
+    """Shared by all exchanges of one wire.
+
+    ``simple``: what goes along with a request is known, so that nobody has to be asked and to be waited for.
+    """
 
     def __init__(self, engine: Engine, settings: HttpSettings) -> None:
         self._engine = engine
         self._settings = settings
         self._fixed = None if callable(settings.headers) else merged(_USUAL, settings.own_headers())
+        plain = self._fixed is not None and "host" not in map(str.lower, self._fixed)
+        self.simple = plain and settings.authorizer is None
 
-    def ask(self, errand: Errand, grip: Grip) -> urllib3.BaseHTTPResponse:
+    def begin(self, errand: Errand, grip: Grip, seconds: float | None) -> urllib3.BaseHTTPResponse | None:
+        """POST a simple request over a connection that is there; None if there is none.
+
+        For a thread that must not wait for anything but a socket. If it `redirects`, go on with `ask`.
+        """
+        assert self._fixed is not None
+        return self._engine.post(errand, {**self._fixed, **errand.headers}, grip, seconds)
+
+    def ask(
+        self, errand: Errand, grip: Grip, begun: urllib3.BaseHTTPResponse | None = None
+    ) -> urllib3.BaseHTTPResponse:
         """Send a request and return when a response has begun that is neither a refusal that can be mended
-        nor a redirect within the origin. Raises urllib3's errors, and those of the authorizer."""
+        nor a redirect within the origin. Raises urllib3's errors, and those of the authorizer.
+
+        ``begun`` is the first response, if there is one already.
+        """
         deadline = Deadline(time.monotonic() + _PATIENCE, grip.clock)
         for _ in range(_MOST_ROUNDS):
             attempt = Attempt(errand.method, errand.url, deadline)
-            response = self._engine.request(errand, self._headers(errand, attempt), grip)
+            response, begun = begun, None
+            if response is None:
+                response = self._engine.request(errand, self._headers(errand, attempt), grip)
             try:
                 target = _redirected(errand.url, response)
                 if target is None and not self._mended(attempt, response):
@@ -69,8 +89,9 @@ class Dialogues:
         """The body, decoded, as long as it is within the limit. Raises TooLarge."""
         limit, length = self._settings.max_frame_bytes, response.length_remaining
         if length is not None and length <= limit and "Content-Encoding" not in response.headers:
-            # The usual case: one read takes it all. What is missing then is noticed by the next.
-            body = response.read(length, decode_content=False)
+            # The usual case: one read takes it all. What is missing then is noticed by the next. To read
+            # nothing would not end the response, and the connection would not be free for others.
+            body = response.read(length or None, decode_content=False)
             if len(body) == length:
                 return body
         return self._read_piecemeal(response, limit)
@@ -146,9 +167,14 @@ def reply_of(response: urllib3.BaseHTTPResponse, body: bytes = b"") -> Reply:
     return Reply(response.status, headers.get("Content-Type"), headers.get("Mcp-Session-Id"), body)
 
 
+def redirects(response: urllib3.BaseHTTPResponse) -> bool:
+    """Whether the server wants the same request to go elsewhere."""
+    return response.status in _REDIRECTS
+
+
 def _redirected(url: str, response: urllib3.BaseHTTPResponse) -> str | None:
     """Where to go instead: only to the same origin, and only with the same method and body."""
-    if response.status not in _REDIRECTS:
+    if not redirects(response):
         return None
     location = response.headers.get("Location")
     return None if location is None else at_home(url, location)

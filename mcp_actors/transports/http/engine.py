@@ -9,11 +9,12 @@ from urllib.parse import urlsplit, urlunsplit
 
 import urllib3
 from msgspec import Struct
-from urllib3.connectionpool import HTTPConnectionPool
+from urllib3.connectionpool import port_by_scheme
 from urllib3.util import Retry, Timeout
 
-from mcp_actors.transports.http.connections import HeldConnection, HeldPool, HeldTlsPool, Using
+from mcp_actors.transports.http.connections import HeldConnection
 from mcp_actors.transports.http.grip import Grip
+from mcp_actors.transports.http.pools import HeldPool, HeldTlsPool, Using
 from mcp_actors.transports.http.proxies import Proxy
 from mcp_actors.transports.http.tls import Verify
 
@@ -21,6 +22,14 @@ __all__ = ["Engine", "Errand", "Verify"]
 
 _CONNECTIONS: Final = 64
 _NEVER: Final = Retry.from_int(False, redirect=False)
+
+
+class _Way(Struct, frozen=True):
+    """How to get to an address: the connections to its server, what to ask there, and under which name."""
+
+    pool: HeldPool
+    target: str
+    host: str
 
 
 class Errand(Struct, frozen=True):
@@ -42,7 +51,7 @@ class Engine:
         self._manager = _manager(proxy, context)
         self._manager.pool_classes_by_scheme = {"http": HeldPool, "https": HeldTlsPool}
         # The same few addresses are asked for again and again.
-        self._ways: dict[str, tuple[HTTPConnectionPool, str]] = {}
+        self._ways: dict[str, _Way] = {}
 
     def request(
         self, errand: Errand, headers: dict[str, str], grip: Grip, seconds: float | None = None
@@ -66,10 +75,27 @@ class Engine:
                 _note_keep_alive(response)
                 return response
 
+    def post(
+        self, errand: Errand, headers: Mapping[str, str], grip: Grip, seconds: float | None
+    ) -> urllib3.BaseHTTPResponse | None:
+        """POST over a connection that is there already; None if there is none, and nothing was done.
+
+        As `request`, except that nothing is repeated, and that each read and write may take ``seconds``. Not
+        for a proxy, nor for headers that say how the message ends or to whom it goes.
+        """
+        if self._proxy is not None:
+            return None
+        way, body = self._way(errand.url), errand.body or b""
+        grip.start_round()
+        response = way.pool.post(way.target, _head(way, headers, len(body)), body, grip, seconds)
+        if response is not None:
+            _note_keep_alive(response)
+        return response
+
     def close(self) -> None:
         """Close the connections that nobody uses, and the others as soon as nobody does."""
-        for pool, _ in list(self._ways.values()):
-            pool.close()
+        for way in list(self._ways.values()):
+            way.pool.close()
 
     def _send(
         self, errand: Errand, headers: dict[str, str], seconds: float | None
@@ -82,10 +108,10 @@ class Engine:
             "preload_content": False,
             "timeout": self._usual if seconds is None else self._timeout(seconds),
         }
-        pool, target = self._way(errand.url)
-        return pool.urlopen(errand.method, target, assert_same_host=False, **options)
+        way = self._way(errand.url)
+        return way.pool.urlopen(errand.method, way.target, assert_same_host=False, **options)
 
-    def _way(self, url: str) -> tuple[HTTPConnectionPool, str]:
+    def _way(self, url: str) -> _Way:
         way = self._ways.get(url)
         if way is None:
             parts = urlsplit(url)
@@ -93,7 +119,9 @@ class Engine:
             if self._proxy is not None and parts.scheme == "http":
                 # A proxy that is not tunnelled through wants the whole address.
                 target = urlunsplit((parts.scheme, parts.netloc, parts.path or "/", parts.query, ""))
-            way = self._ways[url] = (self._manager.connection_from_url(url), target)
+            pool = self._manager.connection_from_url(url)
+            assert isinstance(pool, HeldPool)
+            way = self._ways[url] = _Way(pool, target, _host(pool))
         return way
 
     def _timeout(self, seconds: float) -> Timeout:
@@ -105,6 +133,21 @@ def _manager(proxy: Proxy | None, context: ssl.SSLContext | None) -> urllib3.Poo
     if proxy is None:
         return urllib3.PoolManager(**options)
     return urllib3.ProxyManager(proxy.url, proxy_headers=proxy.headers, proxy_ssl_context=context, **options)
+
+
+def _host(pool: HeldPool) -> str:
+    name = f"[{pool.host}]" if ":" in pool.host else pool.host
+    return name if pool.port in (None, port_by_scheme.get(pool.scheme)) else f"{name}:{pool.port}"
+
+
+def _head(way: _Way, headers: Mapping[str, str], length: int) -> bytes:
+    lines = [f"POST {way.target} HTTP/1.1", f"Host: {way.host}", f"Content-Length: {length}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    head = "\r\n".join((*lines, "", "")).encode("latin-1")
+    # Whoever made the headers has checked them; a line too many would be another request.
+    if not head.count(b"\r") == head.count(b"\n") == len(lines) + 1:
+        raise ValueError("a header with a line break in it")
+    return head
 
 
 def _note_keep_alive(response: urllib3.BaseHTTPResponse) -> None:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import logging
 import random
-import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import urllib3
 from msgspec import structs
 
 from mcp_actors import errors
+from mcp_actors.protocol import codec
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.http import responses as R
 from mcp_actors.protocol.http.answers import answers, error_in
 from mcp_actors.protocol.http.event_stream import EventTooLarge
 from mcp_actors.protocol.http.reconnection import Pace, Reconnection
-from mcp_actors.protocol.http.request_headers import Outbound
-from mcp_actors.protocol.jsonrpc import Id
+from mcp_actors.protocol.http.request_headers import Outbound, RequestHeaders
+from mcp_actors.protocol.jsonrpc import Batch, Id, Request, scan
 from mcp_actors.transports.http.dialogue import TooLarge, reply_of
 from mcp_actors.transports.http.engine import Errand
 from mcp_actors.transports.http.faults import broken, redirect
@@ -28,11 +29,14 @@ from mcp_actors.transports.http.reading import Reading
 if TYPE_CHECKING:
     from mcp_actors.transports.http.wire import HttpWire
 
+T = TypeVar("T")
+
 logger: Final = logging.getLogger("mcp_actors.transports")
 
 
 class Exchange:
-    """Runs on a thread of the wire's crew. `abandon` ends it from any other: nobody wants its answer.
+    """Runs on a thread of the wire's crew, or begins on one of a caller's (see `HttpLoan`). `abandon` ends it
+    from any other: nobody wants its answer.
 
     ``ids`` are those of the requests in the frame: one, none, or several in an array (MCP 2025-03-26).
     """
@@ -44,29 +48,36 @@ class Exchange:
         self.grip = Grip()
         self.outbound = outbound
         self.ids = ids
+        self.lent = False
 
     def run(self) -> None:
-        """Send the frame and deliver what comes back. Every fault is this exchange's own."""
+        """Send the frame and deliver what comes back. A thread of the crew."""
+        self.conclude(self.go)
+
+    def conclude(self, rest: Callable[[], None]) -> None:
+        """Do what is left of it. A thread of the crew."""
+        self.contain(rest)
+        self._wire.done(self)
+
+    def contain(self, step: Callable[[], T], *, interruptible: bool = False) -> T | None:
+        """A step of it, whose every fault is this exchange's own; interrupts are those of a caller."""
         try:
-            self._wire.await_turn(self.outbound)
-            if not self.grip.was_cut:
-                self._post(self._wire.post_url)
+            return step()
         except InboxClosed:
-            return
+            return None
         except (TooLarge, EventTooLarge) as error:
-            self._fail(Ending(EndKind.OVERSIZED, f"the server sent too much: {error}"), sent=True)
+            self.fail(Ending(EndKind.OVERSIZED, f"the server sent too much: {error}"), sent=True)
         except errors.McpError as error:
-            self._fail(Ending(EndKind.UNAUTHORIZED, error.message), sent=False)
+            self.fail(Ending(EndKind.UNAUTHORIZED, error.message), sent=False)
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            self._fail(broken(self._wire.label, error, self.grip), sent=self.grip.whole)
+            self.fail(broken(self._wire.label, error, self.grip), sent=self.grip.whole)
         except BaseException as error:  # the user's own function for headers may raise anything
+            if interruptible and not isinstance(error, Exception):
+                raise
             logger.exception("a request to %s could not be made", self._wire.label)
             words = f"{type(error).__name__}: {error}"
-            self._fail(
-                Ending(EndKind.BROKEN, f"the request could not be made: {words}"), sent=self.grip.begun
-            )
-        finally:
-            self._wire.done(self)
+            self.fail(Ending(EndKind.BROKEN, f"the request could not be made: {words}"), sent=self.grip.begun)
+        return None
 
     def abandon(self) -> bool:
         """Nobody waits any more. On 2026-07-28 the server learns it by this alone. Any thread.
@@ -83,16 +94,27 @@ class Exchange:
 
     # Steps.
 
-    def _post(self, url: str) -> None:
+    def errand(self) -> Errand:
+        """What is to be asked of the server."""
+        return Errand("POST", self._wire.post_url, self.outbound.headers, self._frame)
+
+    def go(self) -> None:
+        """All of it, from the beginning."""
+        self._wire.await_turn(self.outbound)
+        if not self.grip.was_cut:
+            self.post()
+
+    def post(self, begun: urllib3.BaseHTTPResponse | None = None) -> None:
+        """Send the frame, unless the server has begun to respond already."""
         dialogues, outbound = self._wire.dialogues, self.outbound
-        response = dialogues.ask(Errand("POST", url, outbound.headers, self._frame), self.grip)
+        response = dialogues.ask(self.errand(), self.grip, begun)
         reply = reply_of(response)
         if self._wire.legacy is not None:
             self._posted(reply.succeeded, response)
             return
         if R.needs_body(outbound, reply):
             reply = structs.replace(reply, body=dialogues.read(response))
-        self._follow(R.judge(self._meant(reply.body), reply), response, reply)
+        self.follow(R.judge(self._meant(reply.body), reply), response, reply)
 
     def _meant(self, body: bytes) -> Outbound:
         """The frame as the request that a body answers: of an array, the first may be left out."""
@@ -107,12 +129,13 @@ class Exchange:
         if succeeded:
             self._wire.accepted(self.outbound)
         else:
-            self._fail(Ending(EndKind.BROKEN, f"HTTP {response.status} to a message"), sent=True)
+            self.fail(Ending(EndKind.BROKEN, f"HTTP {response.status} to a message"), sent=True)
         self._wire.dialogues.finish(response)
 
-    def _follow(  # noqa: C901 - one case for each verdict
+    def follow(  # noqa: C901 - one case for each verdict
         self, verdict: R.Verdict, response: urllib3.BaseHTTPResponse, reply: R.Reply
     ) -> None:
+        """Do what a response means."""
         wire = self._wire
         match verdict:
             case R.JsonBody(frame, session):
@@ -122,7 +145,7 @@ class Exchange:
                 self._check_array(frame)
             case R.EventStreamBody(session):
                 wire.opened(self.outbound, session)
-                self._stream(response)
+                self.stream(self.reading(), response)
             case R.Accepted():
                 wire.accepted(self.outbound)
                 wire.dialogues.finish(response)
@@ -134,16 +157,15 @@ class Exchange:
                 self._look_for_sse(status, frame)
             case R.Unauthorized(status, frame):
                 self._turned_away(status, frame)
-            case R.Fault(_, reason):
-                self._fail(Ending(EndKind.BROKEN, reason + redirect(response)), sent=True)
+            case R.Fault(_, reason, _, breach):
+                kind = EndKind.BREACH if breach else EndKind.BROKEN
+                self.fail(Ending(kind, reason + redirect(response)), sent=True)
 
     def _check_array(self, frame: bytes) -> None:
         """An array may not hold all the answers that were expected."""
         if len(self.ids) > 1:
             self._unanswered = {id_ for id_ in self._unanswered if not answers(frame, id_)}
-            self._fail(
-                Ending(EndKind.BROKEN, "the server answered some requests of an array only"), sent=True
-            )
+            self.fail(Ending(EndKind.BROKEN, "the server answered some requests of an array only"), sent=True)
 
     def _refuse(self, frame: bytes, reply: R.Reply) -> None:
         """The requests were refused, every one of an array for the same reason."""
@@ -156,12 +178,12 @@ class Exchange:
     def _look_for_sse(self, status: int, frame: bytes | None) -> None:
         # MCP 2025-03-26, transports: servers of the first revision answer a GET with an endpoint to POST to.
         if self._wire.fall_back() is None:
-            self._post(self._wire.post_url)
+            self.post()
         elif frame is not None:
             self._wire.inbox.deliver(frame)
         else:
             reason = f"HTTP {status} to initialize, and no event stream either"
-            self._fail(Ending(EndKind.BROKEN, reason), sent=True)
+            self.fail(Ending(EndKind.BROKEN, reason), sent=True)
 
     def _turned_away(self, status: int, frame: bytes | None) -> None:
         if frame is not None:
@@ -169,28 +191,31 @@ class Exchange:
         else:
             # Asking again would not help: whoever could do something about it was asked before.
             what = "wants to know who asks" if status == 401 else "does not allow it"
-            self._fail(Ending(EndKind.UNAUTHORIZED, f"HTTP {status}: the server {what}"), sent=False)
+            self.fail(Ending(EndKind.UNAUTHORIZED, f"HTTP {status}: the server {what}"), sent=False)
 
-    def _stream(self, response: urllib3.BaseHTTPResponse) -> None:
-        wire, story = self._wire, Reconnection(Pace())
-        reading = Reading(
+    def reading(self) -> Reading:
+        """For the stream that the server answers with."""
+        wire = self._wire
+        return Reading(
             wire.inbox,
             wire.max_frame_bytes,
-            story,
+            Reconnection(Pace()),
             self._unanswered,
             lambda frame: wire.answered(self.outbound, frame),
         )
+
+    def stream(self, reading: Reading, response: urllib3.BaseHTTPResponse) -> None:
+        """Read a stream to its end, and those that continue it."""
         following: urllib3.BaseHTTPResponse | None = response
         while following is not None:
-            began = time.monotonic()
             try:
                 reading.follow(following, self.grip)
             except (urllib3.exceptions.HTTPError, OSError) as error:
                 logger.debug("a stream broke: %s", error)
             if reading.answered:
                 return
-            following = None if self.outbound.modern else self._resume(story, time.monotonic() - began)
-        self._fail(Ending(EndKind.BROKEN, "the stream ended before the answer"), sent=True)
+            following = None if self.outbound.modern else self._resume(reading.story, reading.lasted)
+        self.fail(Ending(EndKind.BROKEN, "the stream ended before the answer"), sent=True)
 
     def _resume(self, story: Reconnection, lasted: float | None) -> urllib3.BaseHTTPResponse | None:
         """The rest of a stream that broke off, where the server can continue it."""
@@ -203,9 +228,28 @@ class Exchange:
                 return self._wire.listen(story.last_event_id, self.grip)
             except (urllib3.exceptions.HTTPError, OSError) as error:
                 logger.debug("a stream could not be resumed: %s", error)
+                if not self.grip.begun:
+                    # Nobody listens there any more, and whatever worked on the answer has ended with them.
+                    return None
         return None
 
-    def _fail(self, ending: Ending, *, sent: bool) -> None:
+    def fail(self, ending: Ending, *, sent: bool) -> None:
+        """The requests that are not answered yet came to nothing."""
         # Who cut it knows; everybody else is told.
         if not self.grip.was_cut:
             self._wire.lost(self, tuple(self._unanswered), ending, "unknown" if sent else "not_sent")
+
+
+def exchange_of(wire: HttpWire, rules: RequestHeaders, frame: bytes) -> Exchange:
+    """The exchange that a frame needs. Raises ValueError if it is none that can be sent."""
+    if not frame.startswith(b"["):
+        outbound = rules.outbound(frame)
+        asks = outbound.kind == "request" and outbound.id is not None
+        return Exchange(wire, outbound, frame, (outbound.id,) if asks else ())  # type: ignore[arg-type]
+    # Only 2025-03-26 has arrays: their headers do not depend on what is in them.
+    message = scan(frame)
+    requests = [one for one in getattr(message, "messages", ()) if isinstance(one, Request)]
+    if not isinstance(message, Batch) or not requests:
+        raise ValueError("an array without a request")
+    first = {"jsonrpc": "2.0", "id": requests[0].id, "method": requests[0].method}
+    return Exchange(wire, rules.outbound(codec.encode(first)), frame, tuple(one.id for one in requests))

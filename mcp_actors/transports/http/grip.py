@@ -52,8 +52,8 @@ class Grip:
                 raise CutShort("the request was given up before it was sent")
             self.begun = True
 
-    def hurry(self, seconds: float) -> None:
-        """Have each further read from the socket fail after so long."""
+    def hurry(self, seconds: float | None) -> None:
+        """Have each further read from the socket fail after so long; None: never."""
         with self._lock, contextlib.suppress(OSError):
             if self._sock is not None:
                 self._sock.settimeout(seconds)

@@ -12,6 +12,7 @@ import urllib3
 from mcp_actors import errors
 from mcp_actors.protocol.http.event_stream import EventTooLarge
 from mcp_actors.protocol.http.reconnection import Pace, Reconnection
+from mcp_actors.transports.http.dialogue import TooLarge
 from mcp_actors.transports.http.grip import Grip
 from mcp_actors.transports.http.inbox import InboxClosed
 from mcp_actors.transports.http.reading import Reading
@@ -29,6 +30,7 @@ class Listener:
         self._wire = wire
         self._grip = Grip()
         self._story = Reconnection(Pace(attempts=None))
+        self._heard_before = False
 
     def run(self) -> None:
         """Listen, and again whenever the stream breaks off."""
@@ -41,7 +43,7 @@ class Listener:
                 lasted = time.monotonic() - began
             except InboxClosed:
                 return
-            except EventTooLarge as error:
+            except (TooLarge, EventTooLarge) as error:
                 logger.warning("%s sent too much unasked, which is lost: %s", self._wire.label, error)
                 # From the same place the same would come again.
                 self._story.last_event_id = ""
@@ -62,9 +64,18 @@ class Listener:
         self._grip.cut()
 
     def _listen(self) -> bool:
-        response = self._wire.listen(self._story.last_event_id, self._grip)
+        story, again = self._story, self._heard_before
+        response = self._wire.listen(story.last_event_id, self._grip, again=again)
+        if response is None and story.resumable:
+            # The server may have forgotten that event, and still offer a stream.
+            story.last_event_id = ""
+            response = self._wire.listen("", self._grip, again=again)
+        if again and not story.resumable:
+            # Told now, not when it broke: whoever looks again must not do so before there is a new stream.
+            self._wire.missed("the stream of news broke and could not be resumed")
         if response is None:
             return False
+        self._heard_before = True
         reading = Reading(self._wire.inbox, self._wire.max_frame_bytes, self._story, set())
         reading.follow(response, self._grip)
         return True

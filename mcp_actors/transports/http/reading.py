@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -14,6 +15,7 @@ from mcp_actors.protocol.http.reconnection import Reconnection
 from mcp_actors.protocol.jsonrpc import Answer, Batch, Failure, Id, Malformed, Message, scan
 from mcp_actors.transports.http.grip import Grip
 from mcp_actors.transports.http.inbox import Inbox
+from mcp_actors.transports.http.pools import finish
 
 _CHUNK: Final = 64 * 1024
 #: How long a stream may go on after the answer. What it says until then still counts, and its end lets the
@@ -40,51 +42,108 @@ class Reading:
     ) -> None:
         self._inbox = inbox
         self._max_event_bytes = max_event_bytes
-        self._story = story
+        self.story = story
         self._expected = frozenset(awaited)
         self._awaited = awaited
         self._notice = notice
+        # Of the present response: what of it was read, but not heard yet.
+        self._response: urllib3.BaseHTTPResponse | None = None
+        self._stream = EventStream(max_event_bytes)
+        self._unheard: deque[ServerEvent] = deque()
+        self._excess: EventTooLarge | None = None
+        self._ended = False
+        self._began = 0.0
 
     @property
     def answered(self) -> bool:
         """Everything that was expected has come."""
         return bool(self._expected) and not self._awaited
 
+    @property
+    def lasted(self) -> float:
+        """For how long the present response has been read."""
+        return time.monotonic() - self._began
+
+    def first(self, response: urllib3.BaseHTTPResponse) -> bytes | None:
+        """The answer, if it is the first message: then it is not handed on. The rest is for `follow`.
+
+        Raises urllib3's errors.
+        """
+        self._turn_to(response)
+        while self._read(response):
+            while self._unheard and not _says_something(self._unheard[0]):
+                self._take(self._unheard.popleft())
+            if self._unheard:
+                return self._take_answer(self._unheard[0].data)
+            self._refuse_excess()
+        return None
+
     def follow(self, response: urllib3.BaseHTTPResponse, grip: Grip) -> None:
         """Hand on every message until the stream ends, or the inbox does. Raises urllib3's errors.
 
         A stream that was read to its end gives its connection back; every other is closed.
         """
-        stream = EventStream(self._max_event_bytes)
+        self._turn_to(response)
         end: float | None = None
         try:
-            while chunk := response.read1(_CHUNK):
-                for event in self._events(stream, chunk):
-                    self._take(event)
-                if not self.answered:
-                    continue
-                if end is None:
+            while True:
+                while self._unheard:
+                    self._take(self._unheard.popleft())
+                self._refuse_excess()
+                if self.answered and end is None:
                     end = time.monotonic() + _AFTERWORDS
                     grip.hurry(_AFTERWORDS)
-                elif time.monotonic() > end:
-                    break
-            else:
-                response.release_conn()
+                if (end is not None and time.monotonic() > end) or not self._read(response):
+                    return
         finally:
             response.close()
 
-    def _events(self, stream: EventStream, chunk: bytes) -> list[ServerEvent]:
+    def finish(self, response: urllib3.BaseHTTPResponse) -> bool:
+        """After the answer: be done with the stream, if nothing is left to hear and its end is there."""
+        return not self._unheard and self._excess is None and finish(response)
+
+    def _turn_to(self, response: urllib3.BaseHTTPResponse) -> None:
+        if response is not self._response:
+            self._response = response
+            self._stream = EventStream(self._max_event_bytes)
+            self._ended = False
+            self._began = time.monotonic()
+
+    def _read(self, response: urllib3.BaseHTTPResponse) -> bool:
+        """Some more of the present response; False at its end."""
+        if self._ended:
+            return False
+        # Whether it ends here or breaks, nothing more comes of it.
+        self._ended = True
+        chunk = response.read1(_CHUNK)
+        if not chunk:
+            response.release_conn()
+            return False
+        self._ended = False
         try:
-            return stream.feed(chunk)
+            self._unheard.extend(self._stream.feed(chunk))
         except EventTooLarge as error:
-            for event in error.events:
-                self._take(event)
-            raise
+            self._unheard.extend(error.events)
+            self._excess = error
+        return True
+
+    def _refuse_excess(self) -> None:
+        excess, self._excess = self._excess, None
+        if excess is not None:
+            raise excess
+
+    def _take_answer(self, data: bytes) -> bytes | None:
+        message = scan(data)
+        if isinstance(message, Batch) or set(_answered(message)) != self._expected:
+            return None
+        self.story.heard(self._unheard.popleft())
+        self._awaited.clear()
+        return data
 
     def _take(self, event: ServerEvent) -> None:
         """One event. Those without data only tell from where to go on."""
-        self._story.heard(event)
-        if event.event != MESSAGE or not event.data:
+        self.story.heard(event)
+        if not _says_something(event):
             return
         answered = set(_answered(scan(event.data)))
         if answered - self._expected:
@@ -94,6 +153,10 @@ class Reading:
             self._awaited -= answered
             self._notice(event.data)
         self._inbox.deliver(event.data)
+
+
+def _says_something(event: ServerEvent) -> bool:
+    return event.event == MESSAGE and bool(event.data)
 
 
 def _answered(message: Message) -> Iterator[Id]:

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from mcp_actors.protocol.http.param_headers import ParamHeaders
 from mcp_actors.transports.contract import MAX_FRAME_BYTES
-from mcp_actors.transports.http.authorizer import Authorizer
+from mcp_actors.transports.http.authorizer import Authorizer, Identifies
+from mcp_actors.transports.http.fingerprint import fingerprint
 from mcp_actors.transports.http.proxies import proxy_for
 from mcp_actors.transports.http.tls import Verify
 
@@ -74,6 +75,22 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
         for name, value in given.items():
             _check(name, value)
         return {name: value for name, value in given.items() if not _is_ours(name.lower())}
+
+    def principal(self) -> str | None:
+        """A fingerprint of whoever requests are made for now; None if nobody can tell."""
+        authorizer = self.authorizer
+        if authorizer is None:
+            who: str | None = ""
+        else:
+            who = authorizer.principal() if isinstance(authorizer, Identifies) else None
+        # Fixed headers are those of the client itself, and it keeps its answers to itself.
+        if who is None or not callable(self.headers):
+            return who
+        try:
+            own = self.own_headers()
+        except Exception:  # noqa: BLE001 - whatever the user's function raises, the request itself will say
+            return None
+        return fingerprint(who, *(part for header in sorted(own.items()) for part in header))
 
     @property
     def secrets(self) -> tuple[str, ...]:

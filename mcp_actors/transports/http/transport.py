@@ -25,6 +25,9 @@ logger: Final = logging.getLogger("mcp_actors.transports")
 class HttpTransport:
     """Opening a wire costs nothing but memory: connections are made when there is something to send."""
 
+    #: Whoever does not know a request answers 4xx; no answer means that nobody is there.
+    silence_tells_era: Final = False
+
     def __init__(self, settings: HttpSettings, *, name: str | None = None) -> None:
         self._settings = settings
         self._context: ssl.SSLContext | None = None
@@ -50,6 +53,10 @@ class HttpTransport:
         for dropped in sorted_out.dropped:
             logger.warning("%s: tool %r is left out: %s", self.label, dropped.name[:80], dropped.reason)
         return sorted_out.kept
+
+    def principal(self) -> str | None:
+        """See `KnowsPrincipal`."""
+        return self._settings.principal()
 
     def end(self) -> None:
         """Nobody needs an authorization any more: a login under way ends."""

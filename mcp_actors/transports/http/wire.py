@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final, Literal
 
@@ -15,22 +15,22 @@ import urllib3
 from msgspec import structs
 
 from mcp_actors import errors
-from mcp_actors.protocol import codec
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.http import responses as R
 from mcp_actors.protocol.http.answers import agreed_version
 from mcp_actors.protocol.http.request_headers import PROTOCOL_VERSION, Outbound, RequestHeaders
-from mcp_actors.protocol.jsonrpc import METHOD_NOT_FOUND, Batch, Id, Request, error_frame, scan
+from mcp_actors.protocol.jsonrpc import METHOD_NOT_FOUND, Id, error_frame
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports.contract import OnLost, SendVerdict, WireStats
 from mcp_actors.transports.http.crew import Crew
 from mcp_actors.transports.http.dialogue import Dialogues, reply_of
 from mcp_actors.transports.http.engine import Engine, Errand
-from mcp_actors.transports.http.exchange import Exchange
+from mcp_actors.transports.http.exchange import Exchange, exchange_of
 from mcp_actors.transports.http.grip import Grip
 from mcp_actors.transports.http.inbox import Inbox
 from mcp_actors.transports.http.legacy import LegacyLine
 from mcp_actors.transports.http.listener import Listener
+from mcp_actors.transports.http.loan import HttpLoan
 from mcp_actors.transports.http.settings import HttpSettings, ToolHeaders
 
 _INITIALIZED: Final = "notifications/initialized"
@@ -58,6 +58,7 @@ class HttpWire:
         self._engine = engine
         self._rules = RequestHeaders(tool_headers)
         self._lock = threading.Lock()
+        self._parted = threading.Condition(self._lock)
         self._exchanges: dict[Id, Exchange] = {}
         self._running: set[Exchange] = set()
         self._over = False
@@ -69,6 +70,7 @@ class HttpWire:
         self._listener: Listener | None = None
         self._line: LegacyLine | None = None
         self._sent = self._sent_bytes = 0
+        self._fetched = self._fetched_bytes = 0
         self.label = label
         self.max_frame_bytes = settings.max_frame_bytes
         self.inbox = Inbox(settings.max_frame_bytes)
@@ -76,6 +78,7 @@ class HttpWire:
         self.dialogues = Dialogues(engine, settings)
         self.legacy: LegacyLine | None = None
         self.on_lost: OnLost | None = None
+        self.on_gap: Callable[[str], None] | None = None
         self.post_url = settings.url
 
     # The contract of a wire.
@@ -90,11 +93,8 @@ class HttpWire:
         del token  # requests are told apart by their ids, which they carry
         if self._over:
             return SendVerdict.CLOSED
-        exchange = self._exchange(frame)
+        exchange = exchange_of(self, self._rules, frame)
         outbound = exchange.outbound
-        if outbound.modern and not outbound.probing and self._rules.version is None:
-            # Whoever asks so knows the server's era; notifications do not say it themselves.
-            self._rules = structs.replace(self._rules, version=outbound.headers.get(PROTOCOL_VERSION))
         if outbound.cancels is not None:
             self._give_up(outbound.cancels)
             if outbound.modern:
@@ -108,9 +108,19 @@ class HttpWire:
         if not self.crew.run(exchange.run):
             self.done(exchange)
             return SendVerdict.BUSY
-        self._sent += 1
-        self._sent_bytes += len(frame)
+        self._count(frame)
         return SendVerdict.SENT
+
+    def lend(self, frame: bytes, token: int) -> HttpLoan | None:
+        """Have the caller's thread run the exchange, where it need not wait for anything but a socket."""
+        del token
+        if not self.dialogues.simple or self.legacy is not None or not self._turn.is_set():
+            return None
+        exchange = exchange_of(self, self._rules, frame)
+        if not self._note(exchange):
+            return None
+        self._count(frame)
+        return HttpLoan(self, exchange)
 
     def flush(self, deadline: Deadline) -> bool:
         del deadline
@@ -122,15 +132,18 @@ class HttpWire:
             self._abandon_all()
             self._say_farewell(deadline)
         self._turn.set()
-        self.crew.close(Deadline.after(min(_PARTING_SECONDS, deadline.remaining())))
+        parting = Deadline.after(min(_PARTING_SECONDS, deadline.remaining()))
+        self.crew.close(parting)
+        with self._lock:
+            self._parted.wait_for(lambda: not any(one.lent for one in self._running), parting.remaining())
         self._engine.close()
         return ending
 
     def stats(self) -> WireStats:
         return WireStats(
-            bytes_in=self.inbox.bytes_taken,
+            bytes_in=self.inbox.bytes_taken + self._fetched_bytes,
             bytes_out=self._sent_bytes,
-            frames_in=self.inbox.frames_taken,
+            frames_in=self.inbox.frames_taken + self._fetched,
             frames_out=self._sent,
             read_buffer_bytes=self.inbox.waiting_bytes,
         )
@@ -195,13 +208,20 @@ class HttpWire:
             self.inbox.finish(replace(ending, unsent=ids))
             self._turn.set()
 
-    def listen(self, last_event_id: str, grip: Grip) -> urllib3.BaseHTTPResponse | None:
-        """Open a stream for what the server says unasked, or the rest of one; None if there is none."""
+    def listen(
+        self, last_event_id: str, grip: Grip, *, again: bool = True
+    ) -> urllib3.BaseHTTPResponse | None:
+        """Open a stream for what the server says unasked, or the rest of one; None if there is none.
+
+        ``again``: there was one before.
+        """
         rules = self._rules
         errand = Errand("GET", self._settings.url, rules.listening(last_event_id))
         response = self.dialogues.ask(errand, grip)
-        resuming = bool(last_event_id) and rules.session_id is not None
-        verdict = R.judge_stream(reply_of(response), resuming_session=resuming)
+        reply = reply_of(response)
+        if R.stream_needs_body(reply):
+            reply = structs.replace(reply, body=self.dialogues.read(response))
+        verdict = R.judge_stream(reply, resuming_session=again and rules.session_id is not None)
         if isinstance(verdict, R.EventStreamBody):
             return response
         response.close()
@@ -210,6 +230,12 @@ class HttpWire:
         if isinstance(verdict, R.Fault):
             raise urllib3.exceptions.HTTPError(verdict.reason)
         return None
+
+    def missed(self, reason: str) -> None:
+        """The server may have said something unasked while nobody listened."""
+        # The end of the wire says so, too.
+        if self.on_gap is not None and not self._over:
+            self.on_gap(reason)
 
     def fall_back(self) -> Ending | None:
         """Look for the older HTTP+SSE behind this URL; why there is none, or None if there is."""
@@ -223,6 +249,12 @@ class HttpWire:
             self.legacy, self.post_url = line, line.endpoint
         return failure
 
+    def fetched(self, frame: bytes) -> None:
+        """A caller has fetched its answer itself."""
+        with self._lock:
+            self._fetched += 1
+            self._fetched_bytes += len(frame)
+
     def done(self, exchange: Exchange) -> None:
         """An exchange is over."""
         with self._lock:
@@ -230,31 +262,24 @@ class HttpWire:
             for id_ in exchange.ids:
                 if self._exchanges.get(id_) is exchange:
                     del self._exchanges[id_]
+            if self._over:
+                self._parted.notify_all()
 
     # Inside.
 
-    def _exchange(self, frame: bytes) -> Exchange:
-        if not frame.startswith(b"["):
-            outbound = self._rules.outbound(frame)
-            asks = outbound.kind == "request" and outbound.id is not None
-            return Exchange(self, outbound, frame, (outbound.id,) if asks else ())  # type: ignore[arg-type]
-        # Only 2025-03-26 has arrays: their headers do not depend on what is in them.
-        message = scan(frame)
-        requests = [one for one in getattr(message, "messages", ()) if isinstance(one, Request)]
-        if not isinstance(message, Batch) or not requests:
-            raise ValueError("an array without a request")
-        first = {"jsonrpc": "2.0", "id": requests[0].id, "method": requests[0].method}
-        outbound = self._rules.outbound(codec.encode(first))
-        return Exchange(self, outbound, frame, tuple(one.id for one in requests))
+    def _count(self, frame: bytes) -> None:
+        self._sent += 1
+        self._sent_bytes += len(frame)
 
     def _note(self, exchange: Exchange) -> bool:
         outbound, now = exchange.outbound, time.monotonic()
+        if outbound.modern and not outbound.probing and self._rules.version is None:
+            # Whoever asks so knows the server's era; notifications do not say it themselves.
+            self._rules = structs.replace(self._rules, version=outbound.headers.get(PROTOCOL_VERSION))
         while self._notices and self._notices[0][0] < now:
             self._notices.popleft()[1].cut()
         if not exchange.ids:
             self._notices.append((now + _NOTICE_SECONDS, exchange.grip))
-        if outbound.method == "initialize":
-            self._forget_probes()
         with self._lock:
             if self._over:
                 return False
@@ -264,13 +289,6 @@ class HttpWire:
         if outbound.method == _INITIALIZED:
             self._turn.clear()
         return True
-
-    def _forget_probes(self) -> None:
-        """Whoever says ``initialize`` does not wait any more for what the server says about its era."""
-        with self._lock:
-            probes = [one for one in self._running if one.outbound.probing]
-        for probe in probes:
-            probe.abandon()
 
     def _give_up(self, id_: Id) -> None:
         with self._lock:

@@ -85,11 +85,6 @@ def test_an_address_is_given_to_the_constructor_of_its_kind(recorded: Any) -> No
     assert recorded.made == [("http", "http://x/mcp", {"headers": {"A": "1"}, "window": 2})]
 
 
-def test_a_transport_that_does_not_exist_yet_is_said_to_be_missing(recorded: Any) -> None:
-    with pytest.raises(ConfigError, match="server 'web': this version has no HTTP transport yet"):
-        open_client(recorded, {"web": {"type": "sse", "url": "http://x/sse"}}, None, {})
-
-
 def test_a_loaded_configuration_opens_many(recorded: Any) -> None:
     config = load_config({"a": {"command": "a"}, "b": {"command": "b"}})
     assert isinstance(config, Config)

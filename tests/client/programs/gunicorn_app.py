@@ -1,4 +1,7 @@
-"""A WSGI app whose client is made, and with USE_BEFORE_FORK also used, when the module is loaded."""
+"""A WSGI app whose client is made, and with USE_BEFORE_FORK also used, when the module is loaded.
+
+The server is that of SERVER_COMMAND, or with SERVER_URL the one behind it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ from typing import Any
 
 from mcp_actors import Client
 
-client = Client.stdio(json.loads(os.environ["SERVER_COMMAND"]), request_timeout=10)
+if url := os.environ.get("SERVER_URL"):
+    client = Client.http(url, proxies={}, request_timeout=10)
+else:
+    client = Client.stdio(json.loads(os.environ["SERVER_COMMAND"]), request_timeout=10)
 if os.environ.get("USE_BEFORE_FORK"):
     client.call_tool("pid")
 

@@ -86,6 +86,7 @@ def test_what_the_server_asks_in_a_stream_is_answered_by_a_post(
     assert answer.headers["mcp-session-id"] == "session-1-of-a-test"
 
 
+@pytest.mark.requirement("feature:mrtr")
 def test_what_the_server_needs_first_is_given_in_another_round(
     peer: HttpPeer, make_client: MakeClient
 ) -> None:

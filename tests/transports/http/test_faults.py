@@ -94,16 +94,16 @@ FAULTS: dict[str, tuple[Callable[[Turn], None], type[errors.McpError], str]] = {
     "404 without session": (body(404, b"no"), errors.ConnectionLost, "HTTP 404"),
     "401": (body(401), errors.AuthorizationFailed, "HTTP 401: the server wants to know who asks"),
     "403": (body(403), errors.AuthorizationFailed, "HTTP 403: the server does not allow it"),
-    "200 html": (body(200, b"<html>", "text/html"), errors.ConnectionLost, "HTTP 200 with '<html>'"),
-    "no type": (body(200, b"{}"), errors.ConnectionLost, "no answer in HTTP 200"),
-    "empty": (body(200, b"", "application/json"), errors.ConnectionLost, "HTTP 200 with nothing"),
-    "202": (body(202), errors.ConnectionLost, "no answer in HTTP 202"),
+    "200 html": (body(200, b"<html>", "text/html"), errors.InvalidResponse, "HTTP 200 with '<html>'"),
+    "no type": (body(200, b"{}"), errors.InvalidResponse, "no answer in HTTP 200"),
+    "empty": (body(200, b"", "application/json"), errors.InvalidResponse, "HTTP 200 with nothing"),
+    "202": (body(202), errors.InvalidResponse, "no answer in HTTP 202"),
     "cut json": (
         body(200, b'{"jsonrpc": "2.0", "id', "application/json"),
-        errors.ConnectionLost,
+        errors.InvalidResponse,
         "no answer",
     ),
-    "other id": (other_id, errors.ConnectionLost, "no answer"),
+    "other id": (other_id, errors.InvalidResponse, "no answer"),
     "cut body": (
         raw(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"),
         errors.ConnectionLost,
@@ -276,3 +276,21 @@ def test_a_server_that_nobody_runs_is_tried_and_then_parked(make_client: MakeCli
     client = make_client(f"http://127.0.0.1:{port}/mcp")
     with pytest.raises(errors.StartFailed, match="in 3 attempts.*refused the connection"):
         client.wait_ready()
+
+
+@pytest.mark.requirement("request:lost")
+@pytest.mark.parametrize("version", ERAS)
+def test_a_call_that_may_be_replayed_is_not_repeated_in_a_storm(
+    version: str, make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer(version)
+    peer.tools.append(
+        {"name": "read", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+    )
+    peer.calls["read"] = body(500, b"oops")
+    client = make_client(peer).wait_ready()
+    client.list_tools(fresh=True)
+    with pytest.raises(errors.McpError):
+        client.call_tool("read", replay=True, timeout=0.5)
+    # Pauses of 0.05 s at first, and twice as long each time: four tries or so, and not thousands.
+    assert 2 <= len(peer.turns("tools/call")) <= 8

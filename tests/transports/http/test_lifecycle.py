@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 import threading
 import time
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from mcp_actors import Client, errors
 from tests.client.waiting import BOUND, in_thread, until
@@ -34,8 +34,12 @@ def test_a_client_serves_again_after_its_server_was_restarted(
     assert client.call_tool("echo", {"n": 2}, wait=True).text == '{"n": 2}'
 
 
-def test_a_session_that_the_server_forgot_is_replaced(make_peer: MakePeer, make_client: MakeClient) -> None:
+@pytest.mark.parametrize("status", [404, 400])
+def test_a_session_that_the_server_forgot_is_replaced(
+    status: int, make_peer: MakePeer, make_client: MakeClient
+) -> None:
     peer = make_peer("2025-11-25")
+    peer.forgets_with = status
     client = make_client(peer).wait_ready()
     client.list_tools()
     peer.open_sessions.clear()
@@ -61,10 +65,13 @@ def test_a_call_that_would_rather_wait_does_not_notice_a_new_session(
         assert client.call_tool("echo", {}, wait=True).text == "{}"
 
 
-def test_sessions_that_end_at_once_do_not_make_a_storm(make_peer: MakePeer, make_client: MakeClient) -> None:
+@pytest.mark.parametrize("status", [404, 400])
+def test_sessions_that_end_at_once_do_not_make_a_storm(
+    status: int, make_peer: MakePeer, make_client: MakeClient
+) -> None:
     peer = make_peer("2025-11-25")
     client = make_client(peer, backoff_min=0.1, backoff_max=5.0).wait_ready()
-    peer.on("tools/call", lambda turn: turn.status(404))
+    peer.on("tools/call", lambda turn: turn.status(status, b"no such session"))
     end = time.monotonic() + 0.8
     while time.monotonic() < end:
         with pytest.raises((errors.ConnectionLost, errors.Unavailable)):
@@ -181,23 +188,6 @@ def test_closing_does_not_wait_for_whoever_is_being_connected_to(phase: str, mak
             sock.close()
 
 
-def test_an_interrupt_ends_the_call_and_nothing_else(peer: HttpPeer, client: Client) -> None:
-    cut = threading.Event()
-
-    def work(turn: Turn) -> None:
-        main = threading.main_thread().ident
-        assert main is not None
-        signal.pthread_kill(main, signal.SIGINT)
-        turn.await_end()
-        cut.set()
-
-    peer.calls["work"] = work
-    with pytest.raises(KeyboardInterrupt):
-        client.call_tool("work")
-    assert cut.wait(BOUND)
-    assert client.call_tool("echo", {}).text == "{}"
-
-
 def test_more_streams_than_callers_leave_room_for_a_call(
     make_peer: MakePeer, make_client: MakeClient
 ) -> None:
@@ -229,6 +219,7 @@ LEGACY = {
 }
 
 
+@pytest.mark.requirement("negotiation:era")
 @pytest.mark.parametrize("case", LEGACY)
 def test_a_server_that_does_not_know_the_probe_is_of_the_handshake_era(
     case: str, make_peer: MakePeer, make_client: MakeClient
@@ -240,6 +231,7 @@ def test_a_server_that_does_not_know_the_probe_is_of_the_handshake_era(
     assert client.call_tool("echo", {}).text == "{}"
 
 
+@pytest.mark.requirement("negotiation:era")
 def test_a_modern_refusal_is_no_reason_to_fall_back(peer: HttpPeer, make_client: MakeClient) -> None:
     data = {"supported": [STATELESS], "requested": "2099-01-01"}
     peer.once("server/discover", refuse(-32022, 400, data))
@@ -247,6 +239,7 @@ def test_a_modern_refusal_is_no_reason_to_fall_back(peer: HttpPeer, make_client:
     assert peer.turns("initialize") == []
 
 
+@pytest.mark.requirement("negotiation:era")
 @pytest.mark.parametrize("status", [500, 502, 503, 429])
 def test_an_outage_says_nothing_about_the_era(status: int, peer: HttpPeer, make_client: MakeClient) -> None:
     peer.once("server/discover", lambda turn: turn.status(status))
@@ -262,20 +255,36 @@ def test_who_is_not_let_in_is_told_at_once(status: int, peer: HttpPeer, make_cli
     assert len(peer.heard) == 1
 
 
-def test_the_answer_to_a_probe_that_came_too_late_is_not_waited_for(
-    make_peer: MakePeer, make_client: MakeClient
+@pytest.mark.requirement("negotiation:era")
+def test_a_probe_that_nobody_answers_is_an_outage_and_tells_nothing_about_the_era(
+    peer: HttpPeer, make_client: MakeClient
 ) -> None:
-    peer = make_peer("2025-11-25")
     ended = threading.Event()
 
     def ignore(turn: Turn) -> None:
         turn.await_end()
         ended.set()
 
-    peer.on("server/discover", ignore)
-    client = make_client(peer, init_timeout=30.0).wait_ready()
-    assert client.protocol_version == "2025-11-25"
+    peer.once("server/discover", ignore)
+    client = make_client(peer, init_timeout=0.3)
+    client._policy = structs.replace(client._policy, probe_timeout=0.01)
+    client.wait_ready()
     assert ended.wait(BOUND)
+    assert client.protocol_version == STATELESS
+    assert len(peer.turns("server/discover")) == 2
+    assert peer.turns("initialize") == []
+
+
+@pytest.mark.requirement("negotiation:era")
+def test_a_server_that_cannot_be_reached_at_first_is_still_asked_for_its_era(
+    peer: HttpPeer, make_client: MakeClient
+) -> None:
+    peer.stop()
+    client = make_client(peer, max_failed_starts=100).start()
+    until(lambda: client.state == "backoff")
+    peer.restart()
+    assert client.wait_ready().protocol_version == STATELESS
+    assert peer.turns("initialize") == []
 
 
 def test_a_call_that_the_server_did_not_see_says_so(peer: HttpPeer, client: Client) -> None:

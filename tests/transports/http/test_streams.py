@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from mcp_actors import errors
-from tests.client.waiting import BOUND, until
+from tests.client.features.ear import Ear
+from tests.client.waiting import BOUND, in_thread, until
 from tests.servers.http_peer import META, HttpPeer, Turn, text
 from tests.transports.http.conftest import MakeClient, MakePeer
 
@@ -17,6 +18,7 @@ pytestmark = pytest.mark.requirement("transport:http")
 LIMIT = 100_000
 
 
+@pytest.mark.requirement("feature:subscriptions")
 def test_news_come_over_one_stream_that_is_opened_again_when_it_breaks(
     peer: HttpPeer, make_client: MakeClient
 ) -> None:
@@ -79,6 +81,120 @@ def test_a_stream_of_news_is_resumed_after_its_last_event_when_the_server_says_s
     assert peer.await_turns("GET", 2).headers["last-event-id"] == "7"
     peer.await_listener(2).notify("notifications/tools/list_changed")
     assert changes.acquire(timeout=BOUND)
+
+
+def test_who_listens_for_news_hears_of_a_stream_that_could_not_be_resumed(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer("2025-11-25")
+    client, gaps = make_client(peer), Ear()
+    client.on_gap(gaps)
+    client.wait_ready()
+    # Without the id of an event nobody can tell where it broke off.
+    peer.await_listener().send({"jsonrpc": "2.0", "method": "notifications/x"}, retry=1).end()
+    peer.await_listener(2)
+    assert [gap.reason for gap in gaps.wait_for(1)] == ["the stream of news broke and could not be resumed"]
+    peer.await_listener(2).send({"jsonrpc": "2.0", "method": "notifications/x"}, id="7", retry=1).end()
+    assert peer.await_turns("GET", 3).headers["last-event-id"] == "7"
+    peer.await_listener(3)
+    client.ping()
+    assert len(gaps.heard) == 1
+    assert client.stats().reconnects == 0
+
+
+def test_a_stream_whose_last_event_the_server_forgot_begins_anew_with_a_gap(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer("2025-11-25")
+    client, gaps = make_client(peer), Ear()
+    client.on_gap(gaps)
+    client.wait_ready()
+    stream = peer.await_listener()
+    peer.once("GET", lambda turn: turn.status(400, b"no such event"))
+    stream.send({"jsonrpc": "2.0", "method": "notifications/x"}, id="7", retry=1).end()
+    peer.await_listener(2)
+    gaps.wait_for(1)
+    assert "last-event-id" not in peer.turns("GET")[-1].headers
+    assert client.stats().reconnects == 0
+
+
+def test_who_listens_for_news_hears_that_there_is_no_stream_any_more(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer("2025-11-25")
+    client, gaps = make_client(peer), Ear()
+    client.on_gap(gaps)
+    client.wait_ready()
+    stream = peer.await_listener()
+    peer.on("GET", lambda turn: turn.status(405))
+    stream.send(retry=1).end()
+    gaps.wait_for(1)
+    assert client.call_tool("echo", {}).text == "{}"
+
+
+def test_a_second_stream_of_a_session_is_asked_for_until_the_first_is_over_for_the_server(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer("2025-11-25")
+    client, changes = make_client(peer), Ear()
+    client.on_tools_changed(changes)
+    client.wait_ready()
+    stream = peer.await_listener()
+    peer.once("GET", *[lambda turn: turn.status(409)] * 2)
+    stream.send(retry=1).end()
+    peer.await_listener(2).notify("notifications/tools/list_changed")
+    changes.wait_for(1)
+
+
+@pytest.mark.parametrize("status", [400, 404])
+def test_a_stream_of_a_session_that_is_gone_ends_it_also_without_a_last_event(
+    status: int, make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer("2025-11-25")
+    client, gaps = make_client(peer), Ear()
+    client.on_gap(gaps)
+    client.wait_ready()
+    stream = peer.await_listener()
+    peer.once("GET", lambda turn: turn.status(status, b"unknown session"))
+    stream.send(retry=1).end()
+    peer.await_listener(2)
+    assert [gap.reason for gap in gaps.wait_for(1)] == ["the connection was lost"]
+    assert len(peer.turns("initialize")) == 2
+    assert client.call_tool("echo", {}).text == "{}"
+
+
+def test_a_refusal_of_a_stream_that_does_not_end_is_none_to_be_read(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer("2025-11-25")
+    client = make_client(peer, max_frame_bytes=2000).wait_ready()
+    stream = peer.await_listener()
+    peer.once("GET", lambda turn: turn.status(400, b"session" * 1000))
+    stream.send(id="7", retry=1).end()
+    peer.await_listener(2)
+    assert "last-event-id" not in peer.turns("GET")[-1].headers
+    assert client.call_tool("echo", {}).text == "{}"
+
+
+def test_the_rest_of_an_answer_is_not_waited_for_where_nobody_listens_any_more(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer("2025-11-25", listens=False)
+    begun = threading.Event()
+
+    def work(turn: Turn) -> None:
+        turn.stream().send(id="1", retry=1)
+        begun.set()
+        turn.await_end()
+
+    peer.calls["work"] = work
+    client = make_client(peer, request_timeout=60.0)
+    call = in_thread(lambda: client.call_tool("work"))
+    assert begun.wait(BOUND)
+    peer.stop()
+    error = call.exception(BOUND)
+    assert isinstance(error, errors.ConnectionLost)
+    assert error.outcome == "unknown"
 
 
 def test_a_broken_stream_of_an_answer_is_resumed(make_peer: MakePeer, make_client: MakeClient) -> None:

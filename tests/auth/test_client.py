@@ -1,0 +1,115 @@
+"""A whole client behind an authorization: it logs in, renews, asks for more, and tells principals apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from mcp_actors import Client, errors
+from mcp_actors.auth import ClientCredentials, OAuth
+from tests.auth.authorization_server import AuthorizationServer
+from tests.auth.calling import Person
+from tests.auth.conftest import Start
+from tests.auth.test_flow import CALLBACK, clean
+from tests.client.conftest import quick
+from tests.client.waiting import BOUND, in_thread
+
+pytestmark = [pytest.mark.requirement("security:oauth"), pytest.mark.requirement("transport:http")]
+
+COMPLETE = {"resultType": "complete"}
+KEPT = {**COMPLETE, "ttlMs": 60_000, "cacheScope": "private"}
+TOOL = {"name": "add", "inputSchema": {"type": "object"}}
+RESULTS = {
+    "server/discover": {**KEPT, "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}},
+    "tools/list": {**KEPT, "tools": [TOOL]},
+    "tools/call": {**COMPLETE, "content": [{"type": "text", "text": "3"}]},
+}
+Connect = Callable[..., Client]
+
+
+@pytest.fixture
+def connect(serve: Start) -> Iterator[Connect]:
+    """Makes clients of a server, closed before it."""
+    del serve  # what is made first ends last
+    made: list[Client] = []
+
+    def connect(server: AuthorizationServer, auth: Any) -> Client:
+        made.append(Client.http(server.resource_url, auth=auth, proxies={}, **quick({})))
+        return made[-1]
+
+    yield connect
+    for client in made:
+        client.close()
+
+
+def login(person: Person) -> OAuth:
+    return OAuth(open_url=person.open_url, callback=person.callback, redirect_uri=CALLBACK)
+
+
+def asked(server: AuthorizationServer, method: str) -> int:
+    """How often the server has answered such a request."""
+    requests = [one for one in server.at("resource") if isinstance(one.json, dict)]
+    return sum(one.json["method"] == method and "authorization" in one.headers for one in requests)
+
+
+def test_the_first_request_leads_to_one_login_whoever_calls(
+    serve: Start, person: Person, connect: Connect
+) -> None:
+    server = serve(results=RESULTS)
+    client = connect(server, login(person))
+    calls = [in_thread(lambda: client.call_tool("add", {}).text) for _ in range(5)]
+    assert [call.result(2 * BOUND) for call in calls] == ["3"] * 5
+    assert len(person.pages) == 1
+    clean(server)
+
+
+def test_a_token_that_ends_in_the_middle_is_renewed_once(
+    serve: Start, person: Person, connect: Connect
+) -> None:
+    server = serve(results=RESULTS)
+    client = connect(server, login(person)).wait_ready()
+    server.revoke_tokens("access")
+    calls = [in_thread(lambda: client.call_tool("add", {}).text) for _ in range(5)]
+    assert [call.result(2 * BOUND) for call in calls] == ["3"] * 5
+    grants = [request.form["grant_type"] for request in server.at("token")]
+    assert grants == ["authorization_code", "refresh_token"]
+    clean(server)
+
+
+def test_a_tool_that_needs_more_is_authorized_for_more(
+    serve: Start, person: Person, connect: Connect
+) -> None:
+    server = serve(results=RESULTS, required_scopes={"tools/call": "write"}, challenge_scope="read")
+    client = connect(server, login(person))
+    assert len(client.list_tools()) == 1
+    assert client.call_tool("add", {}).text == "3"
+    assert person.scopes == ["read", "read write"]
+    clean(server)
+
+
+def test_who_is_not_let_in_is_told_so_and_the_client_is_parked(serve: Start, connect: Connect) -> None:
+    server = serve(results=RESULTS)
+    client = connect(server, ClientCredentials("robot", "wrong", issuer=server.issuer))
+    with pytest.raises(errors.AuthorizationFailed) as caught:
+        client.list_tools()
+    assert "wrong" not in str(caught.value)
+    assert client.stats().parked
+
+
+@pytest.mark.requirement("feature:caching")
+def test_what_is_private_does_not_outlive_its_authorization(
+    serve: Start, person: Person, connect: Connect
+) -> None:
+    server = serve(results=RESULTS)
+    client = connect(server, login(person)).wait_ready()
+    for _ in range(2):
+        client.list_tools()
+    assert asked(server, "tools/list") == 1
+    server.revoke_tokens("all")
+    # Somebody logs in anew, and nobody can tell whether it is the same person.
+    client.call_tool("add", {})
+    for _ in range(2):
+        client.list_tools()
+    assert asked(server, "tools/list") == 2
