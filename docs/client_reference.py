@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any, Final
@@ -49,6 +50,7 @@ MEANINGS: Final = {
     "notification_overflow": 'when handlers are too slow: `"drop_oldest"`, or `"block"` the reader',
     "name": "a name for logs and errors, under which `mcp_actors.registry` finds the client",
 }
+_MIB: Final = 1024 * 1024
 #: Methods that other parts of the package call; no user should.
 INSIDE: Final = {"result_by", "withdraw", "answered", "sent", "learn"}
 
@@ -62,7 +64,7 @@ def client_options() -> Iterator[str]:
     yield "| option | default | meaning |"
     yield "|---|---|---|"
     for name, default in defaults.items():
-        yield f"| `{name}` | `{_shown(default)}` | {MEANINGS[name]} |"
+        yield f"| `{name}` | `{shown(default)}` | {MEANINGS[name]} |"
 
 
 def face(*kinds: type, ways: bool | None = None) -> Callable[[], Iterator[str]]:
@@ -74,24 +76,26 @@ def face(*kinds: type, ways: bool | None = None) -> Callable[[], Iterator[str]]:
                 if name.startswith("_") or name in INSIDE:
                     continue
                 if ways is None or ways == isinstance(member, classmethod):
-                    yield f"- {_described(name, member)}"
+                    yield f"- {described(name, member)}"
 
     return lines
 
 
-def _described(name: str, member: Any) -> str:
+def described(name: str, member: Any) -> str:
+    """A member as a line of a list."""
     if isinstance(member, property):
-        return f"`{name}: {_returned(member.fget)}`<br>{_sentence(member)}"
+        return f"`{name}: {_returned(member.fget)}`<br>{sentence(member)}"
     function = member.__func__ if isinstance(member, classmethod) else member
-    given = ", ".join(_parameters(inspect.signature(function)))
+    given = ", ".join(parameters(inspect.signature(function)))
     prefix = "Client." if isinstance(member, classmethod) else ""
-    return f"`{prefix}{name}({given}) -> {_returned(function)}`<br>{_sentence(function)}"
+    return f"`{prefix}{name}({given}) -> {_returned(function)}`<br>{sentence(function)}"
 
 
-def _parameters(signature: inspect.Signature) -> Iterator[str]:
+def parameters(signature: inspect.Signature, *, bound: int = 1) -> Iterator[str]:
+    """What is given in a call; the first, ``self``, is not."""
     starred = False
     previous = None
-    for name, parameter in list(signature.parameters.items())[1:]:
+    for name, parameter in list(signature.parameters.items())[bound:]:
         if previous is parameter.POSITIONAL_ONLY and parameter.kind is not previous:
             yield "/"
         if parameter.kind is parameter.KEYWORD_ONLY and not starred:
@@ -99,8 +103,10 @@ def _parameters(signature: inspect.Signature) -> Iterator[str]:
             yield "*"
         if parameter.kind is parameter.VAR_KEYWORD:
             yield f"**{name}"
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            yield f"*{name}"
         else:
-            default = "" if parameter.default is parameter.empty else f" = {_shown(parameter.default)}"
+            default = "" if parameter.default is parameter.empty else f" = {shown(parameter.default)}"
             yield f"{name}: {_typed(parameter.annotation)}{default}"
         previous = parameter.kind
 
@@ -109,20 +115,23 @@ def _returned(function: Any) -> str:
     return _typed(function.__annotations__["return"])
 
 
-def _typed(annotation: str) -> str:
-    # Annotations are text here, for every module postpones their evaluation.
-    return annotation.replace("'", '"')
+def _typed(annotation: Any) -> str:
+    # Annotations are text, for every module postpones their evaluation; but those of structs are resolved.
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return re.sub(r"\b(?:\w+\.)+(?=[A-Z])", "", text) if text is not annotation else text.replace("'", '"')
 
 
-def _sentence(documented: Any) -> str:
+def sentence(documented: Any) -> str:
     """The first paragraph of a docstring."""
     paragraph = (inspect.getdoc(documented) or "").split("\n\n")[0]
     return " ".join(paragraph.split()).replace("``", "`")
 
 
-def _shown(value: object) -> str:
-    # As people write it, not 16777216.
-    return "16 * 1024 * 1024" if value == 16 * 1024 * 1024 else repr(value).replace("'", '"')
+def shown(value: object) -> str:
+    """A default as people write it: not 16777216."""
+    if isinstance(value, int) and value and value % _MIB == 0:
+        return f"{value // _MIB} * 1024 * 1024"
+    return repr(value).replace("'", '"')
 
 
 SECTIONS: Final[dict[str, Callable[[], Iterator[str]]]] = {

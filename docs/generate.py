@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
+from enum import Enum
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import client_reference
+import server_reference
 
 from mcp_actors import errors
-from mcp_actors.protocol.connection import TABLE
-from mcp_actors.protocol.states import EDGES, State
+from mcp_actors.protocol import connection, session, states
+from mcp_actors.protocol.serving import states as phases
+from mcp_actors.protocol.serving.states import Phase
+from mcp_actors.protocol.states import State
 from mcp_actors.telemetry.events import EVENTS, Event
 
 DOCS: Final = Path(__file__).parent
 #: What each arrow means. An arrow without a meaning, or a meaning without an arrow, is an error here.
-MEANINGS: Final = {
+CONNECTION: Final[dict[tuple[Enum, Enum], str]] = {
     (State.STARTING, State.INITIALIZING): "the wire is open",
     (State.STARTING, State.BACKOFF): "it could not be opened",
     (State.STARTING, State.CLOSING): "close()",
@@ -32,32 +36,52 @@ MEANINGS: Final = {
     (State.BACKOFF, State.INITIALIZING): "the delay is over",
     (State.BACKOFF, State.CLOSING): "close()",
 }
+SESSION: Final[dict[tuple[Enum, Enum], str]] = {
+    (Phase.FRESH, Phase.GREETED): "initialize is answered",
+    (Phase.FRESH, Phase.CLOSING): "close(), and something runs",
+    (Phase.FRESH, Phase.CLOSED): "the wire is over, or close()",
+    (Phase.GREETED, Phase.READY): "the client goes on",
+    (Phase.GREETED, Phase.CLOSING): "close(), and something runs",
+    (Phase.GREETED, Phase.CLOSED): "the wire is over, too late, or close()",
+    (Phase.READY, Phase.CLOSING): "close(), and something runs",
+    (Phase.READY, Phase.CLOSED): "the wire is over, or close()",
+    (Phase.CLOSING, Phase.CLOSED): "nothing runs any more, or the grace is over",
+}
 
 
-def state_table() -> Iterator[str]:
+def state_table(states: type[Enum], table: Mapping[Any, Mapping[type, Any]]) -> Callable[[], Iterator[str]]:
     """Every event in every state, and the cell of the machine that runs."""
-    yield "| event | " + " | ".join(state.value for state in State) + " |"
-    yield "|---" * (len(State) + 1) + "|"
-    for event in TABLE[State.STARTING]:
-        cells = (TABLE[state][event].__name__ for state in State)
-        shown = ("·" if cell == "ignore" else f"`{cell}`" for cell in cells)
-        yield f"| `{event.__name__}` | {' | '.join(shown)} |"
+
+    def lines() -> Iterator[str]:
+        yield "| event | " + " | ".join(state.value for state in states) + " |"
+        yield "|---" * (len(states) + 1) + "|"
+        for event in table[next(iter(states))]:
+            cells = (table[state][event].__name__ for state in states)
+            shown = ("·" if cell == "ignore" else f"`{cell}`" for cell in cells)
+            yield f"| `{event.__name__}` | {' | '.join(shown)} |"
+
+    return lines
 
 
-def state_diagram() -> Iterator[str]:
+def state_diagram(
+    edges: Mapping[Any, frozenset[Any]], meanings: dict[tuple[Enum, Enum], str]
+) -> Callable[[], Iterator[str]]:
     """The arrows, as Mermaid draws them."""
-    arrows = {
-        (before, after) for before, targets in EDGES.items() for after in targets if before is not after
-    }
-    if arrows != set(MEANINGS):
-        raise SystemExit(f"the arrows of EDGES and their meanings differ: {arrows ^ set(MEANINGS)}")
-    yield "```mermaid"
-    yield "stateDiagram-v2"
-    yield f"    [*] --> {State.STARTING.value}"
-    for (before, after), meaning in MEANINGS.items():
-        yield f"    {before.value} --> {after.value}: {meaning}"
-    yield f"    {State.CLOSING.value} --> [*]"
-    yield "```"
+
+    def lines() -> Iterator[str]:
+        arrows = {(before, after) for before in edges for after in edges[before] if before is not after}
+        if arrows != set(meanings):
+            raise SystemExit(f"the arrows and their meanings differ: {arrows ^ set(meanings)}")
+        first, *_, last = edges
+        yield "```mermaid"
+        yield "stateDiagram-v2"
+        yield f"    [*] --> {first.value}"
+        for (before, after), meaning in meanings.items():
+            yield f"    {before.value} --> {after.value}: {meaning}"
+        yield f"    {last.value} --> [*]"
+        yield "```"
+
+    return lines
 
 
 def error_tree() -> Iterator[str]:
@@ -92,12 +116,15 @@ def events() -> Iterator[str]:
 
 
 SECTIONS: Final[dict[str, Callable[[], Iterator[str]]]] = {
-    "state-table": state_table,
-    "state-diagram": state_diagram,
+    "state-table": state_table(State, connection.TABLE),
+    "state-diagram": state_diagram(states.EDGES, CONNECTION),
+    "session-table": state_table(Phase, session.TABLE),
+    "session-diagram": state_diagram(phases.EDGES, SESSION),
     "error-tree": error_tree,
     "error-table": error_table,
     "events": events,
     **client_reference.SECTIONS,
+    **server_reference.SECTIONS,
 }
 
 

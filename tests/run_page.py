@@ -11,7 +11,8 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import NamedTuple
 
 BLOCK = re.compile(
     r"^```python\n(?P<code>.*?)^```\n(?:```text\n(?P<output>.*?)^```$)?", re.MULTILINE | re.DOTALL
@@ -44,13 +45,14 @@ def _stripped(text: str) -> str:
 
 def run(page: Path) -> None:
     """Run a page; raises what its code raises, with the line of the page."""
-    namespace: dict[str, Any] = {"__name__": "__page__"}
+    # A module as any other: the classes of a page are looked up where they say they are from.
+    module = sys.modules["__page__"] = ModuleType("__page__")
     for block in blocks(page.read_text(encoding="utf-8")):
         printed = io.StringIO()
         # Blank lines in front keep the page's line numbers in tracebacks.
-        code = compile("\n" * block.line + block.code, str(page), "exec")
+        code = compile("\n" * block.line + block.code, str(page), "exec", dont_inherit=True)
         with contextlib.redirect_stdout(printed):
-            exec(code, namespace)
+            exec(code, module.__dict__)
         if block.output is not None and not matches(block.output, printed.getvalue()):
             place = f"{page}:{block.line + 1}"
             raise SystemExit(f"{place}: the page says\n{block.output}\nbut printed was\n{printed.getvalue()}")

@@ -79,6 +79,8 @@ class OAuth(Configuration):
         _check(profile, style)
         grant = AuthorizationCode(profile, style, IssuerPin(issuer), scope_list(scopes))
         super().__init__(grant, storage=storage, dpop=dpop, request_timeout=request_timeout)
+        self.login_timeout = timeout
+        """Seconds that a person has for the login."""
 
 
 def _check(profile: ClientProfile, style: LoginStyle) -> None:

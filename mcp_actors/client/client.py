@@ -131,9 +131,9 @@ class Client(ToolFace, ResourceFace, PromptFace, NewsFace, SessionFace):
 
     @classmethod
     def _web(cls, url: str, options: CommonOptions, **how: Any) -> Self:
-        from mcp_actors.client.web import http_transport
+        from mcp_actors.client.web import http_transport, with_patience
 
-        chosen = ClientOptions.of(options)
+        chosen = ClientOptions.of(with_patience(options, how["auth"]))
         return cls(http_transport(url, chosen, **how), chosen)
 
     @classmethod

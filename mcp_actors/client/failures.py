@@ -185,7 +185,9 @@ def _lost(ending: Ending, outcome: errors.Outcome, about: Circumstances) -> erro
     if ending.kind is EndKind.OVERSIZED:
         return errors.FrameTooLarge(f"{about.what} failed: {ending.reason}", crash_report=about.crash_report)
     if ending.kind is EndKind.UNAUTHORIZED:
-        return errors.AuthorizationFailed(f"{about.what} was not authorized: {ending.reason}")
+        return errors.AuthorizationFailed(
+            f"{about.what} was not authorized: {ending.reason}", retryable=ending.passing
+        )
     ran = "it was not sent" if outcome == "not_sent" else "it may or may not have run"
     return errors.ConnectionLost(
         f"{about.what} lost its connection: {ending.reason}; {ran}",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mcp_actors.auth.coercion import as_authorizer
-from mcp_actors.client.options import ClientOptions
+from mcp_actors.auth.oauth import OAuth
+from mcp_actors.client.options import ClientOptions, CommonOptions
 from mcp_actors.client.outgoing import check_mapping, check_text
 from mcp_actors.transports.http.settings import Headers, HttpSettings
 from mcp_actors.transports.http.transport import HttpTransport
@@ -52,8 +54,18 @@ def http_transport(
     )
 
 
+def with_patience(options: CommonOptions, auth: Auth | None) -> CommonOptions:
+    """A person who logs in needs longer than a handshake may take; whoever says how long decides."""
+    given = dict(options)
+    if isinstance(auth, OAuth) and given.get("init_timeout") is None:
+        given["init_timeout"] = auth.login_timeout
+    return given  # type: ignore[return-value]  # the same keys
+
+
 def _plain(verify: Verify) -> bool | str:
     """As the authorization server is asked; a context of the caller's own is for the MCP server alone."""
+    if isinstance(verify, os.PathLike):
+        return os.fspath(verify)
     return verify if isinstance(verify, bool | str) else True
 
 

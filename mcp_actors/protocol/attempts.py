@@ -29,7 +29,7 @@ class Attempts:
         if self.ever_ready:
             return
         self.failed_starts += 1
-        hopeless = isinstance(cause, Ending) and cause.kind in _HOPELESS
+        hopeless = isinstance(cause, Ending) and cause.kind in _HOPELESS and not cause.passing
         self.parked = hopeless or self.failed_starts >= self._policy.max_failed_starts
 
     def next_delay(self) -> float:

@@ -23,7 +23,8 @@ class EndKind(Enum):
 @dataclass(frozen=True, slots=True)
 class Ending:
     """Why a wire ended. ``reason`` is one plain line; ``unsent`` holds the tokens of frames that were not
-    completely written, so that the server cannot have acted on them."""
+    completely written, so that the server cannot have acted on them; ``passing`` says of a missing
+    authorization that it may be there later."""
 
     kind: EndKind
     reason: str
@@ -32,3 +33,4 @@ class Ending:
     pid: int | None = None
     stderr_tail: tuple[str, ...] = ()
     unsent: frozenset[int] = field(default_factory=frozenset)
+    passing: bool = False

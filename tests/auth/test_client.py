@@ -9,7 +9,7 @@ import pytest
 
 from mcp_actors import Client, errors
 from mcp_actors.auth import ClientCredentials, OAuth
-from tests.auth.authorization_server import AuthorizationServer
+from tests.auth.authorization_server import AuthorizationServer, Fault, failing
 from tests.auth.calling import Person
 from tests.auth.conftest import Start
 from tests.auth.test_flow import CALLBACK, clean
@@ -113,3 +113,28 @@ def test_what_is_private_does_not_outlive_its_authorization(
     for _ in range(2):
         client.list_tools()
     assert asked(server, "tools/list") == 2
+
+
+def test_a_call_says_whether_its_authorization_may_succeed_later(
+    serve: Start, person: Person, connect: Connect
+) -> None:
+    server = serve(results=RESULTS)
+    client = connect(server, login(person)).wait_ready()
+    server.revoke_tokens("all")
+    server.settings.faults["metadata"] = Fault(failing(503), times=1)
+    with pytest.raises(errors.AuthorizationFailed) as caught:
+        client.call_tool("add", {})
+    assert caught.value.retryable
+    assert client.call_tool("add", {}).text == "3"
+    server.revoke_tokens("all")
+    server.settings.authorize_error = "access_denied"
+    with pytest.raises(errors.AuthorizationFailed) as caught:
+        client.call_tool("add", {})
+    assert not caught.value.retryable
+
+
+def test_an_authorization_server_that_is_away_for_a_moment_does_not_park_the_client(
+    serve: Start, person: Person, connect: Connect
+) -> None:
+    server = serve(results=RESULTS, faults={"metadata": Fault(failing(503), times=1)})
+    assert connect(server, login(person)).call_tool("add", {}).text == "3"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import ssl
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import pytest
 
 from mcp_actors import Client, registry
+from mcp_actors.auth import OAuth
 from mcp_actors.client.options import ClientOptions
+from mcp_actors.client.web import _plain
 from tests.client.toy_host import ToyHost
 
 MakeClient = Callable[..., Client]
@@ -135,3 +138,16 @@ def test_a_name_that_is_taken_is_refused(host: ToyHost, make_client: MakeClient)
 def test_a_client_without_a_name_is_not_registered(client: Client) -> None:
     assert client.name == "memory"
     assert registry.names() == ()
+
+
+def test_a_client_that_may_need_a_login_waits_as_long_as_the_person_has() -> None:
+    login = OAuth(timeout=120.0)
+    patient = Client.http("https://example.com/mcp", auth=login)
+    decided = Client.http("https://example.com/mcp", auth=login, init_timeout=5.0)
+    other = Client.http("https://example.com/mcp", auth="token")
+    assert [client._options.init_timeout for client in (patient, decided, other)] == [120.0, 5.0, 10.0]
+
+
+def test_a_path_of_authorities_counts_for_the_authorization_server_too(tmp_path: Path) -> None:
+    assert _plain(tmp_path / "ca.pem") == str(tmp_path / "ca.pem")
+    assert _plain(ssl.create_default_context()) is True

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from tests.protocol.mutation import LAWS, Mutation
 from tests.protocol.mutations_of_agreed import AGREED, PULSE
+from tests.protocol.mutations_of_serving import SERVING
 
 MUTATIONS = (
     *AGREED,
+    *SERVING,
     Mutation(
         "a loss does not fail the pending calls",
         "cells.py",

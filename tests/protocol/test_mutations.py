@@ -1,4 +1,4 @@
-"""The tests of the client machine catch every planted bug, and pass without one."""
+"""The tests of the two machines catch every planted bug, and pass without one."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Exchange:
         except (TooLarge, EventTooLarge) as error:
             self.fail(Ending(EndKind.OVERSIZED, f"the server sent too much: {error}"), sent=True)
         except errors.McpError as error:
-            self.fail(Ending(EndKind.UNAUTHORIZED, error.message), sent=False)
+            self.fail(Ending(EndKind.UNAUTHORIZED, error.message, passing=error.retryable), sent=False)
         except (urllib3.exceptions.HTTPError, OSError) as error:
             self.fail(broken(self._wire.label, error, self.grip), sent=self.grip.whole)
         except BaseException as error:  # the user's own function for headers may raise anything

@@ -67,7 +67,7 @@ class LegacyLine:
         except (urllib3.exceptions.HTTPError, OSError) as error:
             self._ending = broken(self._wire.label, error, self._grip)
         except errors.McpError as error:
-            self._ending = Ending(EndKind.UNAUTHORIZED, error.message)
+            self._ending = Ending(EndKind.UNAUTHORIZED, error.message, passing=error.retryable)
         finally:
             self._told.set()
             # Before that, whoever looked for it tells what became of it.
