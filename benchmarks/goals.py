@@ -62,6 +62,17 @@ GOALS: Final = (
     Goal("F import", "heavy", 0.0),
     Goal("F import", "import_ms", 0.10, "official-async"),
     Goal("F first result", "first_ms", 0.15, "official-async"),
+    Goal("G1", "p50_us", 0.18, "official-server"),
+    Goal("G50", "wall_s", 0.02, "official-server"),
+    Goal("H1 2026-07-28", "p50_us", 1.4, "bare-waitress"),
+    Goal("H1 2025-11-25", "p50_us", 1.4, "bare-waitress"),
+    # At least 0.7 times the calls a second is at most 1 / 0.7 times the time for as many.
+    Goal("H16 2026-07-28", "wall_s", 1 / 0.7, "bare-waitress"),
+    Goal("H16 2025-11-25", "wall_s", 1 / 0.7, "bare-waitress"),
+    Goal("H1 2026-07-28", "p50_us", 0.5, "official-server"),
+    Goal("H1 2025-11-25", "p50_us", 0.4, "official-server"),
+    Goal("H16 2026-07-28", "wall_s", 1 / 1.7, "official-server"),
+    Goal("H16 2025-11-25", "wall_s", 1 / 1.7, "official-server"),
 )
 
 

@@ -8,10 +8,12 @@ from benchmarks import (
     bench_callers,
     bench_flood,
     bench_http,
+    bench_http_server,
     bench_large_results,
     bench_mailbox,
     bench_round_trip,
     bench_start,
+    bench_stdio_server,
 )
 from benchmarks.case import Case
 
@@ -24,6 +26,8 @@ CASES: Final[dict[str, Case]] = {
         bench_flood,
         bench_http,
         bench_start,
+        bench_stdio_server,
+        bench_http_server,
         bench_mailbox,
     )
     for case in bench.CASES

@@ -1,4 +1,4 @@
-"""MCP for synchronous Python: a client whose calls simply block, run by a supervised actor tree."""
+"""MCP for synchronous Python: a client whose calls simply block, and a server that is plain functions."""
 
 from __future__ import annotations
 
@@ -19,15 +19,48 @@ if TYPE_CHECKING:
     from mcp_actors.client.saving import save
     from mcp_actors.client.stats import ClientStats
     from mcp_actors.client.tasks.handle import TaskHandle
+    from mcp_actors.server.authorization import Authorization, JwtVerifier, Principal, StaticTokens
+    from mcp_actors.server.context import Context
+    from mcp_actors.server.faults import NoAnswer, NotFound, Refusal, RequestCancelled, ToolError
+    from mcp_actors.server.media import Audio, File, Image
+    from mcp_actors.server.messages import AssistantMessage, UserMessage
+    from mcp_actors.server.questions import Elicit, Roots, Sample
+    from mcp_actors.server.registry.directory import DirectoryResource
+    from mcp_actors.server.registry.sources import FileResource, TextResource
+    from mcp_actors.server.server import Server
+    from mcp_actors.server.skills import SkillError
 
 __all__ = [
+    "SkillError",
+    "TextResource",
+    "FileResource",
+    "DirectoryResource",
+    "AssistantMessage",
+    "Audio",
+    "Authorization",
     "Client",
     "ClientStats",
+    "Context",
     "CrashReport",
+    "Elicit",
+    "File",
     "Gap",
+    "Image",
+    "JwtVerifier",
+    "NoAnswer",
+    "NotFound",
     "Notification",
+    "Principal",
     "Progress",
+    "Refusal",
+    "RequestCancelled",
+    "Roots",
+    "Sample",
+    "Server",
+    "StaticTokens",
     "TaskHandle",
+    "ToolError",
+    "UserMessage",
     "ask_on_terminal",
     "errors",
     "export",
@@ -45,6 +78,29 @@ _LATER = {
     "export": ("mcp_actors.client.export", None),
     "load_config": ("mcp_actors.client.config", "load_config"),
     "save": ("mcp_actors.client.saving", "save"),
+    "AssistantMessage": ("mcp_actors.server.messages", "AssistantMessage"),
+    "Audio": ("mcp_actors.server.media", "Audio"),
+    "Authorization": ("mcp_actors.server.authorization", "Authorization"),
+    "Context": ("mcp_actors.server.context", "Context"),
+    "Elicit": ("mcp_actors.server.questions", "Elicit"),
+    "File": ("mcp_actors.server.media", "File"),
+    "Image": ("mcp_actors.server.media", "Image"),
+    "JwtVerifier": ("mcp_actors.server.authorization", "JwtVerifier"),
+    "NoAnswer": ("mcp_actors.server.faults", "NoAnswer"),
+    "NotFound": ("mcp_actors.server.faults", "NotFound"),
+    "Principal": ("mcp_actors.server.authorization", "Principal"),
+    "Refusal": ("mcp_actors.server.faults", "Refusal"),
+    "RequestCancelled": ("mcp_actors.server.faults", "RequestCancelled"),
+    "Roots": ("mcp_actors.server.questions", "Roots"),
+    "Sample": ("mcp_actors.server.questions", "Sample"),
+    "DirectoryResource": ("mcp_actors.server.registry.directory", "DirectoryResource"),
+    "FileResource": ("mcp_actors.server.registry.sources", "FileResource"),
+    "TextResource": ("mcp_actors.server.registry.sources", "TextResource"),
+    "SkillError": ("mcp_actors.server.skills", "SkillError"),
+    "Server": ("mcp_actors.server.server", "Server"),
+    "StaticTokens": ("mcp_actors.server.authorization", "StaticTokens"),
+    "ToolError": ("mcp_actors.server.faults", "ToolError"),
+    "UserMessage": ("mcp_actors.server.messages", "UserMessage"),
 }
 
 

@@ -15,13 +15,10 @@ class Requirement:
     deferred: str = ""
 
 
-SERVER: Final = "comes with the server role"
-HTTP: Final = "the client speaks HTTP now; the other half comes with the server role"
 WIRES: Final = "comes with the TCP and WebSocket transports"
 METRICS: Final = "comes with the exporters for Prometheus and OpenTelemetry"
-CONFORMANCE: Final = "the client passes; the other half comes with the server role"
 BENCH: Final = "measured by benchmarks/, which no test asserts"
-INTEGRATIONS: Final = "gunicorn and Flask are tested now; Celery comes with the server role"
+INTEGRATIONS: Final = "gunicorn, Flask and Django are tested; Celery is not yet"
 
 REQUIREMENTS: Final = (
     # runtime — the actor system
@@ -172,7 +169,6 @@ REQUIREMENTS: Final = (
         "negotiation:phases",
         "server refuses requests before initialize (except ping) in the handshake era; init timeout "
         "on the server too",
-        SERVER,
     ),
     # features (client and server side of each)
     Requirement(
@@ -214,14 +210,12 @@ REQUIREMENTS: Final = (
     Requirement(
         "feature:list-changed",
         "server sends on add and delete, at most one per 100 ms per kind, the last change never lost",
-        SERVER,
     ),
     Requirement(
         "feature:schema",
         "arguments validated by JSON Schema 2020-12 before a handler runs; errors as the revision wants them",
-        SERVER,
     ),
-    Requirement("feature:subscriber-cleanup", "a dead subscriber leaves no subscription", SERVER),
+    Requirement("feature:subscriber-cleanup", "a dead subscriber leaves no subscription"),
     # transport (client and server unless said otherwise)
     Requirement(
         "transport:contract",
@@ -240,9 +234,8 @@ REQUIREMENTS: Final = (
         "transport:http",
         "Streamable HTTP, both eras: sessions, GET stream, resume with Last-Event-ID and retry, "
         "DELETE, 404 → new session, headers",
-        HTTP,
     ),
-    Requirement("transport:sse", "legacy HTTP+SSE", HTTP),
+    Requirement("transport:sse", "legacy HTTP+SSE"),
     Requirement(
         "transport:websocket", "text frames, ping 30 s, size limit → 1009, close codes, backpressure", WIRES
     ),
@@ -250,9 +243,7 @@ REQUIREMENTS: Final = (
     Requirement("transport:custom", "a user's own transport class plugs in"),
     Requirement("transport:stats", "bytes, frames, reconnects, buffer levels"),
     Requirement("transport:pool", "a pool of connections with round_robin, least_loaded, random", WIRES),
-    Requirement(
-        "transport:wsgi", "the server as a WSGI app under gunicorn gthread, waitress, Flask, Django", SERVER
-    ),
+    Requirement("transport:wsgi", "the server as a WSGI app under gunicorn gthread, waitress, Flask, Django"),
     # errors
     Requirement("error:tree", "one tree, `.type`, `.code`, `.details`, `.retryable`, recovery hint"),
     Requirement("error:matrix", "each row of the repair matrices ends as written"),
@@ -260,7 +251,6 @@ REQUIREMENTS: Final = (
         "error:translate",
         "any exception in a handler becomes a correct JSON-RPC error, with no secret and no traceback "
         "on the wire",
-        SERVER,
     ),
     Requirement(
         "error:crash-report", "exit code, stderr tail, last frames, uptime, restarts in every failure"
@@ -269,12 +259,11 @@ REQUIREMENTS: Final = (
         "error:plain", "the first line says what failed, to what, after how long; never an exception group"
     ),
     # security
-    Requirement("security:origin", "Origin / Host checks, loopback by default", SERVER),
+    Requirement("security:origin", "Origin / Host checks, loopback by default"),
     Requirement(
         "security:limits",
         "body, header, session, connection, notification-queue, schema-depth, page, MRTR-round "
         "limits, all with an error",
-        HTTP,
     ),
     Requirement(
         "security:oauth",
@@ -285,12 +274,11 @@ REQUIREMENTS: Final = (
         "security:resource-server",
         "bearer verification, 401/403 challenges, protected-resource metadata; sessions bound to the "
         "principal",
-        SERVER,
     ),
     Requirement(
         "security:no-shell", "commands never pass through a shell; env allow-list or inherit, said aloud"
     ),
-    Requirement("security:request-state", "integrity-protected, bound, expiring", SERVER),
+    Requirement("security:request-state", "integrity-protected, bound, expiring"),
     # telemetry
     Requirement(
         "telemetry:events",
@@ -312,9 +300,7 @@ REQUIREMENTS: Final = (
         "dispatch < 100 µs, version negotiation < 1 ms, capability negotiation < 5 ms, in a benchmark",
         BENCH,
     ),
-    Requirement(
-        "quality:conformance", "the official suite, both roles, at 2025-11-25 and 2026-07-28", CONFORMANCE
-    ),
+    Requirement("quality:conformance", "the official suite, both roles, at 2025-11-25 and 2026-07-28"),
     Requirement(
         "quality:real-servers",
         "filesystem, memory, everything, sequential-thinking (npm), time, git, fetch (PyPI) work end to end",

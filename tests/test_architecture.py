@@ -53,7 +53,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
     "requests": ("auth/",),
     "joserfc": ("auth/jose/", "server/authorization/public_key.py"),
     "pydantic": ("server/signatures/modelled.py",),
-    "waitress": ("server/web.py",),
+    "waitress": ("server/web.py", "server/waitress_"),
     "subprocess": ("transports/",),
     "psutil": ("transports/", "telemetry/gauges.py"),
     "socket": ("transports/", "auth/", "server/http/presence.py"),

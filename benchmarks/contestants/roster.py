@@ -107,6 +107,14 @@ ROSTER: Final[dict[str, Entry]] = {
             program="start_fastmcp_portal.py",
             package="fastmcp",
         ),
+        # Servers, for the questions about servers.
+        Entry(name="official-server", package="mcp"),
+        Entry(name="fastmcp-server", package="fastmcp"),
+        Entry(name="bare-waitress", package="waitress"),
+        Entry(name="bare-cheroot", package="cheroot"),
+        Entry(name="bare-gunicorn", package="gunicorn"),
+        Entry(name="mcp_actors-cheroot", package="cheroot"),
+        Entry(name="mcp_actors-gunicorn", package="gunicorn"),
     )
 }
 

@@ -52,3 +52,11 @@ def test_the_table_counts_what_was_passed_and_says_what_was_not() -> None:
         "        two: no proof",
         "conformance: client 1/2 scenarios",
     ]
+
+
+def test_the_table_of_a_server_has_no_times() -> None:
+    lines = table([Verdict("ping", "", Counter(SUCCESS=2))], "server").splitlines()
+    assert lines[1:] == [
+        "PASS    ping    2    0    0    0       -",
+        "conformance: server 1/1 scenarios",
+    ]

@@ -21,7 +21,12 @@ from tests.real.web import ROOT, Run, run
 
 __all__ = ["run"]
 
-pytestmark = [*MARKS, pytest.mark.requirement("negotiation:era")]
+pytestmark = [
+    *MARKS,
+    pytest.mark.requirement("negotiation:era"),
+    pytest.mark.requirement("transport:http"),
+    pytest.mark.requirement("transport:stdio"),
+]
 
 TYPESCRIPT: Final = "@modelcontextprotocol/client"
 TYPESCRIPT_PIN: Final = f"{TYPESCRIPT}@2.4.0"
@@ -78,9 +83,8 @@ def target(request: pytest.FixtureRequest) -> list[str]:
     """How a client reaches the server: a command, or an address."""
     if request.param == "stdio":
         return SERVER
-    request.applymarker(pytest.mark.requirement("transport:http"))
     start: Run = request.getfixturevalue("run")
-    return [start([*SERVER, "{port}"], "/mcp").url]
+    return [start([*SERVER, "{port}"], "/sse" if request.param == "sse" else "/mcp").url]
 
 
 @pytest.fixture(params=["auto", "legacy"])
@@ -133,6 +137,20 @@ def test_the_official_client_finds_everything(talk: Talk, mode: str) -> None:
         "learned": "fly was learned",
         "was_cancelled": {"result": True},
     }
+
+
+@pytest.mark.requirement("transport:sse")
+@pytest.mark.parametrize("mode", ["legacy"])
+@pytest.mark.parametrize("target", ["sse"], indirect=True)
+def test_the_official_client_finds_everything_over_the_older_transport(talk: Talk, mode: str) -> None:
+    report = talk(sys.executable, "-m", "tests.real.clients.official_client")
+    assert {name: report[name] for name in EXPECTED} == EXPECTED
+    assert {name: report[name] for name in missing(mode)} == missing(mode)
+    assert (report["progress"], report["logs"], report["was_cancelled"]) == (
+        STEPS,
+        SAID[1:],
+        {"result": True},
+    )
 
 
 def test_fastmcps_client_finds_everything(talk: Talk, mode: str) -> None:

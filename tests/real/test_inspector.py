@@ -132,7 +132,9 @@ def test_it_lists_calls_and_reads_over_stdio(look: Look) -> None:
     assert look(SERVER, "tools/call", "--tool-name", "add", "--tool-arg", "a=40").result["content"] == [
         {"type": "text", "text": "42"}
     ]
-    assert look(SERVER, "resources/read", "--uri", "toy://greeting").result["contents"][0]["text"] == "hello ü"
+    assert (
+        look(SERVER, "resources/read", "--uri", "toy://greeting").result["contents"][0]["text"] == "hello ü"
+    )
     assert look(SERVER, "prompts/list").result["prompts"][0]["name"] == "letter"
 
 

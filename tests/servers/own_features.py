@@ -224,6 +224,7 @@ def names(value: str) -> list[str]:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        server.run_http(port=int(sys.argv[1]))
+        # Quick, so that tests need not wait.
+        server.run_http(port=int(sys.argv[1]), look_every=0.1, retry_ms=50)
     else:
         server.run()

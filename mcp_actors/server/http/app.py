@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeAlias
 
+from msgspec import Raw
+
 from mcp_actors.protocol import codec
 from mcp_actors.protocol.http.inbound import Post, check_method, not_allowed, read_post
 from mcp_actors.protocol.http.rejections import Rejected
@@ -169,17 +171,21 @@ class WsgiApp:
         return self._gate.admit(request.headers, method=request.method, url=request.url)
 
     def _check_scopes(self, post: Post, principal: Principal | None) -> None:
-        """Tools may want more than the server as a whole does."""
+        """A tool, resource or prompt may want more than the server as a whole does."""
         if self._gate is None or principal is None:
             return
         for call in post.requests:
-            if call.method != "tools/call" or call.params is None:
-                continue
-            params = codec.decode(call.params)
-            name = params.get("name") if isinstance(params, dict) else None
-            needed = self._tools.scopes(name) if isinstance(name, str) else frozenset()
+            needed = frozenset() if call.params is None else self._needed(call.method, call.params)
             if needed - principal.scopes:
                 raise self._gate.forbid(principal, needed)
+
+    def _needed(self, method: str, raw: Raw) -> frozenset[str]:
+        try:
+            params = codec.decode(raw)
+        except codec.DecodeFailed:
+            # Nothing will be done by that; why not is said where requests are judged.
+            return frozenset()
+        return self._tools.scopes(method, params) if isinstance(params, dict) else frozenset()
 
     def _options(self, request: WsgiRequest) -> Reply:
         return empty_reply(

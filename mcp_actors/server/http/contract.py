@@ -69,8 +69,8 @@ class ToolRules(Protocol):
     def param_headers(self, name: str) -> ParamHeaders | None:
         """Which arguments are repeated in headers; None: none, or no such tool."""
 
-    def scopes(self, name: str) -> frozenset[str]:
-        """What a token must allow for a call of it."""
+    def scopes(self, method: str, params: JsonObject) -> frozenset[str]:
+        """What a token must allow for this request, beyond what it must for all."""
 
 
 class NoRules:
@@ -81,7 +81,7 @@ class NoRules:
         del name
         return None
 
-    def scopes(self, name: str) -> frozenset[str]:
+    def scopes(self, method: str, params: JsonObject) -> frozenset[str]:
         """None."""
-        del name
+        del method, params
         return frozenset()

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import mcp_types as wire
 from mcp import Client, StdioServerParameters
+from mcp.client.sse import sse_client
 
 from tests.real.clients.conversation import Json, converse, fill_in, muse, tell
 
@@ -77,15 +78,15 @@ class News:
             self.updated.set()
 
 
-async def _elicit(_context: Any, params: Any) -> wire.ElicitResult:
+async def _elicit(context: Any, params: Any) -> wire.ElicitResult:  # noqa: ARG001 - named by the package
     return wire.ElicitResult(action="accept", content=fill_in(params.message))
 
 
-async def _sample(_context: Any, params: Any) -> Any:
+async def _sample(context: Any, params: Any) -> Any:  # noqa: ARG001 - named by the package
     return muse(params)
 
 
-async def _roots(_context: Any) -> wire.ListRootsResult:
+async def _roots(context: Any) -> wire.ListRootsResult:  # noqa: ARG001 - named by the package
     return wire.ListRootsResult(roots=[wire.Root(uri="file:///tmp/place")])  # type: ignore[arg-type]
 
 
@@ -114,14 +115,17 @@ async def _give_up(client: Client) -> Json:
     """Cancel a call that has begun."""
     with anyio.CancelScope() as scope:
 
-        async def begun(*_progress: Any) -> None:
+        async def begun(progress: float, total: float | None, message: str | None) -> None:
+            del progress, total, message
             scope.cancel()
 
         await client.call_tool("wait", progress_callback=begun)
     return {"was_cancelled": (await client.call_tool("was_cancelled")).structured_content}
 
 
-def _target(words: list[str]) -> str | StdioServerParameters:
+def _target(words: list[str]) -> Any:
+    if words[0].endswith("/sse"):
+        return sse_client(words[0])
     if words[0].startswith("http"):
         return words[0]
     return StdioServerParameters(command=words[0], args=words[1:], env=dict(os.environ))

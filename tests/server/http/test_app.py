@@ -303,8 +303,9 @@ class Rules:
     def param_headers(self, name: str) -> ParamHeaders | None:
         return ParamHeaders.of({"properties": {"x": {"type": "string", "x-mcp-header": name}}})
 
-    def scopes(self, name: str) -> frozenset[str]:
-        return frozenset({"write"}) if name == "erase" else frozenset()
+    def scopes(self, method: str, params: dict[str, Any]) -> frozenset[str]:
+        erases = method == "tools/call" and params.get("name") == "erase"
+        return frozenset({"write"}) if erases else frozenset()
 
 
 @pytest.mark.requirement("security:resource-server")

@@ -1,0 +1,204 @@
+"""Host: a server at work in this process. The top of its tree, and what all of its sessions share."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Final, Protocol
+
+from mcp_actors.protocol.codec import JsonObject
+from mcp_actors.protocol.serving.events import Published
+from mcp_actors.protocol.serving.news import News
+from mcp_actors.protocol.serving.policy import SessionPolicy
+from mcp_actors.protocol.serving.profile import Profile
+from mcp_actors.runtime import lifetime
+from mcp_actors.runtime.actor import start_actor
+from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.runtime.directory import Directory
+from mcp_actors.runtime.hands import Hands, HandsKeeper, Job
+from mcp_actors.runtime.ref import Ref
+from mcp_actors.runtime.supervision import ChildSpec
+from mcp_actors.runtime.supervisor import Supervisor
+from mcp_actors.server.call import Call
+from mcp_actors.server.peer import Peer
+from mcp_actors.server.timekeeper import Announce, LetSleep, Timekeeper, Wake
+
+HANDS: Final = "hands"
+TIMEKEEPER: Final = "timekeeper"
+_START_SECONDS: Final = 5.0
+_STOP_SECONDS: Final = 3.0
+
+logger: Final = logging.getLogger("mcp_actors.server")
+
+
+class Lasting(Protocol):
+    """What a server must not leave behind: a wire, an app with its sessions."""
+
+    def stop(self, deadline: Deadline) -> None:
+        """Begin to end in good order. Does not block."""
+
+    def join(self, deadline: Deadline) -> bool:
+        """Wait for the end; False at the deadline."""
+
+
+class Host:
+    """Started at first use, stopped once. A root of the process: stopped at its exit, forgotten in a fork.
+
+    Any thread may call anything. `answer` is what a worker does with a call.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        profile: Callable[[], Profile],
+        policy: SessionPolicy,
+        answer: Callable[[Call], Any],
+        heard: Callable[[Peer, str, JsonObject], None],
+        farewell: Callable[[], None],
+        threads: int,
+    ) -> None:
+        self.name = name
+        self.profile = profile
+        self.policy = policy
+        self.answer = answer
+        self.heard = heard
+        self.violations = 0
+        self.crashes = 0
+        self.closing = False
+        self.stopping = False
+        self._farewell = farewell
+        self._threads = threads
+        self._hands: Hands | None = None
+        self._undone: list[Job] = []
+        # Plain dicts used as sets: each change is one operation, and whoever spreads news takes a copy.
+        self._audience: dict[Peer, None] = {}
+        self._lines: dict[Lasting, None] = {}
+        self._directory = Directory()
+        self._supervisor = start_actor(
+            Supervisor,
+            f"{name} server",
+            self._specs(),
+            directory=self._directory,
+            deadline=Deadline.after(2 * _START_SECONDS),
+        )
+        lifetime.guard(self)
+
+    # Work.
+
+    def employ(self, jobs: Sequence[Callable[[], None]]) -> int:
+        """Have the workers do these; how many they took, from the first on."""
+        hands = self._hands
+        return 0 if hands is None or self.stopping else hands.submit_all(jobs)
+
+    @property
+    def hands(self) -> Hands | None:
+        """The workers of the moment."""
+        return self._hands
+
+    # Time and news.
+
+    def wake(self, key: Hashable, seconds: float, action: Callable[[], object]) -> None:
+        """Call ``action()`` after a time, on the timekeeper's thread: it must not block."""
+        self._tell(Wake(key, seconds, action))
+
+    def let_sleep(self, key: Hashable) -> None:
+        """Forget what was to be called under this key."""
+        self._tell(LetSleep(key))
+
+    def announce(self, news: News) -> None:
+        """Tell everybody who listens."""
+        self._tell(Announce(news))
+
+    def attend(self, peer: Peer, wanted: bool) -> None:
+        """A session wants to hear of changes, or does not any more."""
+        if wanted:
+            self._audience[peer] = None
+        else:
+            self._audience.pop(peer, None)
+
+    # Wires that last.
+
+    def keep(self, line: Lasting) -> None:
+        """A wire, or an app, that has to be closed with the server."""
+        self._lines[line] = None
+
+    def keeps(self, line: Lasting) -> bool:
+        """Whether it is known already."""
+        return line in self._lines
+
+    def release(self, line: Lasting) -> None:
+        """It is closed."""
+        self._lines.pop(line, None)
+
+    @property
+    def lines(self) -> tuple[Lasting, ...]:
+        """What is open."""
+        return tuple(self._lines)
+
+    # The end.
+
+    def stop(self, deadline: Deadline) -> bool:
+        """End sessions in good order, then the workers. True if nothing is left. Any thread."""
+        self.closing = True
+        for line in self.lines:
+            line.stop(deadline)
+        for line in self.lines:
+            line.join(deadline)
+        self.stopping = True
+        self._supervisor.stop()
+        gone = self._supervisor.join(deadline)
+        lifetime.release(self)
+        self._farewell()
+        return gone
+
+    def forget(self) -> None:
+        """In a forked child: nothing of this runs here."""
+        self.stopping = True
+        if self._hands is not None:
+            self._hands.forget()
+        for peer in tuple(self._audience):
+            peer.forget()
+
+    def _spread(self, news: News) -> None:
+        for peer in tuple(self._audience):
+            if news.kind != "task" or news.owner == peer.owner:
+                peer.bring(Published(news))
+
+    def _tell(self, message: object) -> None:
+        timekeeper = self._directory.get(TIMEKEEPER)
+        if timekeeper is not None:
+            timekeeper.tell(message)
+
+    def _specs(self) -> tuple[ChildSpec, ...]:
+        return (
+            ChildSpec(HANDS, self._start_hands, stop_timeout=_STOP_SECONDS),
+            ChildSpec(TIMEKEEPER, self._start_timekeeper, stop_timeout=_STOP_SECONDS),
+        )
+
+    def _start_hands(self, parent: Ref, _directory: Directory) -> Ref:
+        return start_actor(
+            HandsKeeper,
+            lambda: Hands(self._threads, name=f"{self.name} worker"),
+            self._publish_hands,
+            never_begun=self._undone.extend,
+            deadline=Deadline.after(_START_SECONDS),
+            parent=parent,
+            name=f"{self.name} hands",
+        )
+
+    def _start_timekeeper(self, parent: Ref, _directory: Directory) -> Ref:
+        return start_actor(
+            Timekeeper,
+            self._spread,
+            deadline=Deadline.after(_START_SECONDS),
+            parent=parent,
+            name=f"{self.name} timekeeper",
+        )
+
+    def _publish_hands(self, hands: Hands | None) -> None:
+        self._hands = hands
+        if hands is not None and self._undone:
+            # What others left behind when they were replaced.
+            hands.submit_all(self._undone[:])
+            self._undone.clear()

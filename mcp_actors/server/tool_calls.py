@@ -1,0 +1,172 @@
+"""Tool calls: from the name and arguments of a call to its result."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable
+from typing import Any, Final
+
+from mcp_actors.protocol import jsonrpc
+from mcp_actors.protocol.codec import Json, JsonObject
+from mcp_actors.protocol.serving.entry import shown
+from mcp_actors.server import content
+from mcp_actors.server.as_task import AsTask
+from mcp_actors.server.asking import Asker, RoundAsker
+from mcp_actors.server.call import Call, Later
+from mcp_actors.server.faults import (
+    InputNeeded,
+    NoAnswer,
+    Refusal,
+    RequestCancelled,
+    ToolError,
+    invalid_params,
+    missing_capability,
+)
+from mcp_actors.server.parts import Parts
+from mcp_actors.server.registry.entries import ToolEntry
+from mcp_actors.server.signatures import InvalidArguments, UnusableResult
+from mcp_actors.server.task_calls import TaskCalls
+from mcp_actors.telemetry.redaction import redact
+
+#: From here on arguments that do not fit are the tool's error, for the model to read. Dates sort as text.
+_MODEL_READS_MISTAKES: Final = "2025-11-25"
+#: So many characters of an exception's text are told, where any are.
+_SHOWN: Final = 4_000
+
+logger: Final = logging.getLogger("mcp_actors.server")
+
+
+class ToolCalls:
+    """Answers ``tools/call``. On a worker's thread."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._tasks = TaskCalls(parts.tasks)
+
+    def answer(self, call: Call) -> JsonObject | Later:
+        """The result of a tool, or of making a task of it."""
+        entry = self._entry(call)
+        arguments = self._arguments(call, entry)
+        if not isinstance(arguments, dict):
+            return arguments.result
+        if self._tasks.becomes_task(call, entry):
+            return self._tasks.start(call, lambda asker: self._run(call, entry, arguments, asker))
+        asker = self._parts.asker(call) if entry.signature.context_parameter is not None else None
+        if entry.timeout is None:
+            outcome = self._run(call, entry, arguments, asker)
+        else:
+            outcome = self._run_in_time(call, entry, arguments, asker)
+        return self._go_on(call, entry, outcome) if isinstance(outcome, AsTask) else outcome
+
+    def _go_on(self, call: Call, entry: ToolEntry, rest: AsTask) -> JsonObject:
+        """A tool wants to go on as a task. For a client that knows no tasks it goes on as it is."""
+        if self._tasks.knows_tasks(call):
+            return self._tasks.start(call, lambda _asker: self._perform(entry, rest.work, None))
+        result = self._perform(entry, rest.work, None)
+        assert not isinstance(result, AsTask)
+        return result
+
+    def _entry(self, call: Call) -> ToolEntry:
+        name = call.job.params.get("name")
+        entry = self._parts.registry.get_tool(name) if isinstance(name, str) else None
+        if entry is None:
+            raise invalid_params(f"there is no tool {shown(name)}")
+        required = entry.required_capability
+        if required is not None and not _declared(required, call.job.terms.capabilities):
+            raise missing_capability(required, f"tool {name!r} needs a client that declares more")
+        check_scopes(call, entry.scopes)
+        return entry
+
+    def _arguments(self, call: Call, entry: ToolEntry) -> dict[str, Any] | _Mistake:
+        given = call.job.params.get("arguments")
+        if given is None:
+            given = {}
+        if not isinstance(given, dict):
+            raise invalid_params("arguments must be an object")
+        try:
+            return entry.signature.arguments(given)
+        except InvalidArguments as error:
+            if call.job.terms.revision.version < _MODEL_READS_MISTAKES:
+                raise invalid_params(str(error)) from None
+            return _Mistake(error_result(str(error)))
+
+    def _run(
+        self, call: Call, entry: ToolEntry, arguments: dict[str, Any], asker: Asker | None
+    ) -> JsonObject | AsTask:
+        """Call the tool's function."""
+        parameter = entry.signature.context_parameter
+        if parameter is not None:
+            assert asker is not None
+            arguments = {**arguments, parameter: self._parts.context(call, asker)}
+        return self._perform(entry, lambda: entry.function(**arguments), asker)
+
+    def _perform(self, entry: ToolEntry, work: Callable[[], Any], asker: Asker | None) -> JsonObject | AsTask:
+        """Do what a tool does and make a result of what becomes of it."""
+        try:
+            value = work()
+            return value if isinstance(value, AsTask) else content.tool_result(value, entry.signature)
+        except InputNeeded as needed:
+            assert isinstance(asker, RoundAsker)
+            return asker.question(needed, secrets.token_bytes(16))
+        except (Refusal, RequestCancelled):
+            raise
+        except (ToolError, NoAnswer) as error:
+            # Why the client could not be asked is no secret to it.
+            return error_result(str(error))
+        except UnusableResult as error:
+            logger.error("tool %r: %s", entry.key, error)
+            raise Refusal(jsonrpc.INTERNAL_ERROR, f"tool {entry.key!r} gave no usable result") from None
+        # SystemExit, too: a tool's failure is its own.
+        except BaseException as error:
+            logger.exception("tool %r failed", entry.key)
+            return error_result(self._words(entry, error))
+
+    def _words(self, entry: ToolEntry, error: BaseException) -> str:
+        if self._parts.options.expose_errors:
+            # Also whoever wants to see errors does not want to hand out passwords.
+            return f"tool {entry.key!r} failed: {type(error).__name__}: {redact(str(error))[:_SHOWN]}"
+        # What an exception says may be a secret, and is in the log.
+        return f"tool {entry.key!r} failed"
+
+    def _run_in_time(
+        self, call: Call, entry: ToolEntry, arguments: dict[str, Any], asker: Asker | None
+    ) -> JsonObject | AsTask:
+        """Answer in time, whatever the function does. A thread cannot be stopped; it is told."""
+        host, key, seconds = call.peer.host, (id(call), "timeout"), entry.timeout
+        assert seconds is not None
+
+        def expire() -> None:
+            call.conclude(error_result(f"tool {entry.key!r} took longer than {seconds:g} s"))
+            call.cancellation.cancel("timeout")
+
+        host.wake(key, seconds, expire)
+        try:
+            return self._run(call, entry, arguments, asker)
+        finally:
+            host.let_sleep(key)
+
+
+class _Mistake:
+    """Arguments that do not fit, as a result."""
+
+    def __init__(self, result: JsonObject) -> None:
+        self.result = result
+
+
+def error_result(text: str) -> JsonObject:
+    """The result of a tool that failed."""
+    return {"content": [{"type": "text", "text": text}], "isError": True}
+
+
+def check_scopes(call: Call, needed: frozenset[str]) -> None:
+    """Whether the caller's token allows it. Wires without tokens allow everything."""
+    if needed and call.principal is not None and not needed <= call.principal.scopes:
+        raise Refusal(jsonrpc.INVALID_REQUEST, f"this needs the scopes {' '.join(sorted(needed))}")
+
+
+def _declared(required: JsonObject, declared: Json) -> bool:
+    return isinstance(declared, dict) and all(
+        key in declared and (not isinstance(value, dict) or _declared(value, declared[key]))
+        for key, value in required.items()
+    )

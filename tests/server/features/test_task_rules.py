@@ -1,0 +1,180 @@
+"""What the protocol says about tasks, message by message."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from mcp_actors import NoAnswer, Server, errors
+from mcp_actors.server.context import Context
+from mcp_actors.server.tasks.board import TaskLimits
+from mcp_actors.server.tasks.memory_store import MemoryTaskStore
+from tests.client.features.ear import Ear
+from tests.client.waiting import BOUND, opened_at_the_end, until
+from tests.server.conftest import Connect, MakeServer, MakeTalk
+from tests.server.features.workshop import DECLARED, Guest, furnish
+from tests.server.talk import HANDSHAKE, STATELESS
+
+pytestmark = pytest.mark.requirement("feature:tasks")
+
+
+@pytest.fixture(autouse=True)
+def _look_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_actors.server.tasks.board.TaskLimits", lambda: TaskLimits(poll_interval=10))
+
+
+@pytest.fixture
+def works(server: Server) -> Server:
+    return furnish(server)
+
+
+def test_the_core_wants_tools_and_calls_to_agree(works: Server, talk: MakeTalk) -> None:
+    one = talk(works, HANDSHAKE)
+    assert one.call("tools/call", name="look", task={})["error"]["code"] == -32601
+    assert one.call("tools/call", name="dig")["error"]["code"] == -32601
+    assert one.call("tools/call", name="dig", task=7)["error"]["code"] == -32602
+    assert "task" in one.call("tools/call", name="dig", task={"ttl": 5})["result"]
+
+
+def test_the_extension_wants_a_client_that_declares_it(works: Server, talk: MakeTalk) -> None:
+    one = talk(works, STATELESS)
+    for answer in (one.tool("dig"), one.call("tasks/get", taskId="x"), one.call("tasks/update", taskId="x")):
+        assert answer["error"]["code"] == -32021
+
+
+def test_a_revision_without_tasks_calls_what_it_can(works: Server, connect: Connect) -> None:
+    client = connect(works, "2025-06-18")
+    assert client.call_tool("build", {"what": "house"}).text == "a house"
+    assert client.call_tool("dig").text == "a hole"
+
+
+def test_tasks_cannot_be_listed_where_nobody_is_told_apart(works: Server, talk: MakeTalk) -> None:
+    one = talk(works, HANDSHAKE)
+    assert "list" not in works.profile().capabilities["tasks"]
+    assert one.call("tasks/list")["error"]["code"] == -32601
+    works.wsgi(authorization=object())  # type: ignore[arg-type]
+    assert "list" in works.profile().capabilities["tasks"]
+    assert "cannot be told apart" in one.call("tasks/list")["error"]["message"]
+
+
+@pytest.mark.parametrize("method", ["tasks/get", "tasks/cancel", "tasks/result"])
+def test_an_unknown_task_is_a_mistake(works: Server, talk: MakeTalk, method: str) -> None:
+    assert talk(works, HANDSHAKE).call(method, taskId="none")["error"]["code"] == -32602
+
+
+def test_a_full_store_takes_no_more_tasks(make_server: MakeServer, connect: Connect, era: str) -> None:
+    server, gate = make_server(task_store=MemoryTaskStore(max_tasks=1)), threading.Event()
+
+    @server.tool(task_support="optional", structured_output=False)
+    def wait() -> str:
+        return "done" if gate.wait(BOUND) else "late"
+
+    client = connect(server, era, **DECLARED)
+    client.list_tools()
+    with opened_at_the_end(gate):
+        first = client.start_task("wait")
+        with pytest.raises(errors.RemoteError, match="no more tasks") as full:
+            client.start_task("wait")
+        assert full.value.code == -32603
+        gate.set()
+        assert first.result(BOUND).text == "done"
+
+
+def test_a_busy_server_takes_no_task(
+    make_server: MakeServer, talk: MakeTalk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MemoryTaskStore()
+    server = furnish(make_server(task_store=store))
+    one, employ = talk(server, HANDSHAKE), server.host.employ
+    # Calls are methods; what runs as a task is not.
+    monkeypatch.setattr(
+        server.host, "employ", lambda jobs: employ(jobs) if hasattr(jobs[0], "__self__") else 0
+    )
+    answer = one.call("tools/call", name="dig", task={})
+    assert answer["error"] == {"code": -32603, "message": "the server is busy"}
+    assert store.next_expiry() is None, "a task that never was is kept"
+
+
+def test_a_client_that_stops_waiting_for_a_result_leaves_the_task_alone(
+    server: Server, talk: MakeTalk
+) -> None:
+    gate = threading.Event()
+
+    @server.tool(task_support="optional", structured_output=False)
+    def wait() -> str:
+        return "done" if gate.wait(BOUND) else "late"
+
+    with opened_at_the_end(gate):
+        one = talk(server, HANDSHAKE)
+        task = one.call("tools/call", name="wait", task={})["result"]["task"]["taskId"]
+        waiting = one.ask("tasks/result", taskId=task)
+        one.tell("notifications/cancelled", requestId=waiting)
+        waiting = one.ask("tasks/result", taskId=task)
+        gate.set()
+        assert one.answer_to(waiting)["result"]["content"][0]["text"] == "done"
+
+
+def test_a_question_of_a_task_goes_to_whoever_waits_for_its_result(works: Server, talk: MakeTalk) -> None:
+    one = talk(works, HANDSHAKE, elicitation={})
+    task = one.call("tools/call", name="host", task={})["result"]["task"]["taskId"]
+    first = one.ask("tasks/result", taskId=task)
+    unanswered = question = one.read()
+    assert question["params"]["_meta"] == {"io.modelcontextprotocol/related-task": {"taskId": task}}
+    one.tell("notifications/cancelled", requestId=first)
+    second = one.ask("tasks/result", taskId=task)
+    while question.get("method") != "elicitation/create" or question["id"] == unanswered["id"]:
+        question = one.read()
+    one.send({"id": question["id"], "result": {"action": "accept", "content": {"name": "Bob"}}})
+    assert one.answer_to(second)["result"]["content"][0]["text"] == "welcome, Bob"
+
+
+def test_a_question_that_nobody_answers_in_time_is_no_answer(server: Server, talk: MakeTalk) -> None:
+    found = Ear()
+
+    @server.tool(task_support="optional")
+    def ask(ctx: Context) -> None:
+        try:
+            ctx.elicit("Who?", Guest, timeout=0.02)
+        except NoAnswer as error:
+            found(str(error))
+
+    talk(server, HANDSHAKE, elicitation={}).call("tools/call", name="ask", task={})
+    assert found.wait_for(1) == ["the client did not answer 'elicit-1' in time"]
+
+
+def test_an_answer_that_does_not_fit_is_no_answer_to_a_task(works: Server, talk: MakeTalk) -> None:
+    one = talk(works, STATELESS, **DECLARED, elicitation={})
+    task = one.tool("host")["result"]["taskId"]
+    until(lambda: one.call("tasks/get", taskId=task)["result"]["status"] == "input_required")
+    wrong = {"elicit-1": {"action": "accept", "content": {}}}
+    assert "result" in one.call("tasks/update", taskId=task, inputResponses=wrong)
+    until(lambda: one.call("tasks/get", taskId=task)["result"]["status"] == "completed")
+    assert one.call("tasks/get", taskId=task)["result"]["result"]["isError"] is True
+
+
+def test_streams_hear_of_their_tasks_and_of_no_others(works: Server, talk: MakeTalk) -> None:
+    one = talk(works, STATELESS, **DECLARED, elicitation={})
+    task = one.tool("host")["result"]["taskId"]
+    until(lambda: one.call("tasks/get", taskId=task)["result"]["status"] == "input_required")
+    one.ask("subscriptions/listen", notifications={"taskIds": [task, "other"]})
+    assert one.read()["params"]["notifications"] == {"taskIds": sorted([task, "other"])}
+    done = one.ask("tasks/cancel", taskId=task)
+    assert "result" in one.answer_to(done)
+    news = one.heard + [one.read()] if not one.heard else one.heard
+    assert [(told["method"], told["params"]["status"]) for told in news] == [
+        ("notifications/tasks", "cancelled")
+    ]
+
+
+def test_tasks_are_swept_as_long_as_there_are_any(
+    make_server: MakeServer, talk: MakeTalk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_actors.server.task_calls._SWEEP_SECONDS", 0.01)
+    store = MemoryTaskStore()
+    one = talk(furnish(make_server(task_store=store)), HANDSHAKE)
+    kept = one.call("tools/call", name="dig", task={"ttl": 300})["result"]["task"]["taskId"]
+    gone = one.call("tools/call", name="dig", task={"ttl": 1})["result"]["task"]["taskId"]
+    until(lambda: store.get(gone) is None)
+    assert "error" in one.call("tasks/get", taskId=gone)
+    until(lambda: store.get(kept) is None)
