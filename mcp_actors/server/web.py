@@ -158,7 +158,8 @@ def _names(host: str) -> tuple[str, ...] | None:
             f"a server at {host!r} needs hosts=, the names that clients call it by: "
             "hosts=('mcp.example.com',), or hosts=('*',) if a proxy checks them"
         )
-    return (host,)
+    # RFC 3986: in a Host header an address of IPv6 has brackets.
+    return (f"[{host}]" if ":" in host else host,)
 
 
 def _headers(schema: Any) -> ParamHeaders:

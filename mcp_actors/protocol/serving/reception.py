@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from msgspec import Struct
 
@@ -22,6 +23,9 @@ from mcp_actors.protocol.serving.terms import LEVELS, Job, Refused, Terms, has
 from mcp_actors.protocol.types.lifecycle import SERVER_INFO
 from mcp_actors.protocol.types.subscriptions import SUBSCRIPTION_ID
 
+#: What a client says about itself, and what it subscribes to, is kept as long as its session.
+MAX_INTRODUCTION: Final = 256 * 1024
+MAX_URI: Final = 8 * 1024
 _ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
 
@@ -218,6 +222,8 @@ class Reception:
     def _initialize(self, request: jsonrpc.Request, params: JsonObject, profile: Profile) -> Refused | None:
         if self.agreed is not None:
             return Refused(jsonrpc.INVALID_REQUEST, "this session is initialized already")
+        if request.params is not None and len(memoryview(request.params)) > MAX_INTRODUCTION:
+            return Refused(jsonrpc.INVALID_PARAMS, f"the params are above {MAX_INTRODUCTION} bytes")
         terms = entry.agree(params, profile)
         if isinstance(terms, Refused):
             return terms
@@ -286,6 +292,8 @@ class Reception:
         uri = job.params.get("uri")
         if not isinstance(uri, str):
             return Refused(jsonrpc.INVALID_PARAMS, "uri must be a string")
+        if len(uri) > MAX_URI:
+            return Refused(jsonrpc.INVALID_PARAMS, f"uri must not be longer than {MAX_URI} characters")
         if len(self._watched) >= MAX_WATCHED and uri not in self._watched:
             return Refused(jsonrpc.INVALID_PARAMS, f"more than {MAX_WATCHED} subscriptions")
         self._watched.add(uri)
