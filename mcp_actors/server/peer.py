@@ -200,6 +200,9 @@ class Peer:
             self._carry_out(item.event)
         elif isinstance(item, _OfCall):
             if self._calls.get(item.call.job.id) is item.call:
+                if isinstance(item.event, E.Concluded):
+                    # Of an array only the first request is told as final, and that is told for all of them.
+                    del self._calls[item.call.job.id]
                 self._carry_out(item.event)
             else:
                 self._discard(item)

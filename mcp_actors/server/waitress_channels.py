@@ -48,7 +48,7 @@ class FairChannel(HTTPChannel):
 
     def __init__(self, server: Any, *details: Any, **options: Any) -> None:
         super().__init__(server, *details, **options)
-        _make_room(server)
+        self._make_room(server)
 
     def writable(self) -> bool:
         """Whether there is something to write, or the connection is to be closed."""
@@ -56,6 +56,15 @@ class FairChannel(HTTPChannel):
             # At once: a socket that takes nothing is never ready to be closed by those who wait for that.
             self.handle_close()
         return bool(super().writable())
+
+    def _make_room(self, server: Any) -> None:
+        """Close the connection that has said nothing for the longest time, if there are too many."""
+        channels = tuple(server.active_channels.values())
+        if len(channels) <= self.adj.connection_limit - _ROOM:
+            return
+        idle = [one for one in channels if not (one is self or one.requests or one.will_close)]
+        if idle:
+            min(idle, key=lambda one: one.last_activity).will_close = True
 
     @property
     def _is_stuck(self) -> bool:
@@ -69,13 +78,3 @@ def use_fair_channels(connections: dict[int, Any]) -> None:
     for one in connections.values():
         if isinstance(one, BaseWSGIServer):
             one.channel_class = FairChannel
-
-
-def _make_room(server: Any) -> None:
-    """Close the connection that has said nothing for the longest time, if there are too many."""
-    channels = tuple(server.active_channels.values())
-    if len(channels) <= server.adj.connection_limit - _ROOM:
-        return
-    idle = [one for one in channels if not one.requests and not one.will_close]
-    if idle:
-        min(idle, key=lambda one: one.last_activity).will_close = True

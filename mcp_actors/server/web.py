@@ -114,10 +114,7 @@ def app_of(
 def serve(server: Server, host: str, port: int, threads: int, settings: Mapping[str, Any]) -> None:
     """Serve over HTTP until interrupted."""
     try:
-        import waitress.server
-
-        from mcp_actors.server.waitress_channels import limits, use_fair_channels
-        from mcp_actors.server.waitress_threads import StreamingThreads
+        import waitress.server  # noqa: F401 - whether it is there
     except ImportError:
         raise ImportError("run_http needs waitress: pip install 'mcp-actors[http]'") from None
     chosen = dict(settings)
@@ -125,23 +122,36 @@ def serve(server: Server, host: str, port: int, threads: int, settings: Mapping[
         chosen["hosts"] = _names(host)
     app = server.wsgi(threads=threads, **chosen)
     with server:
-        connections: dict[int, Any] = {}
-        serving = waitress.server.create_server(
-            app,
-            map=connections,
-            _dispatcher=StreamingThreads(threads, app.stop),
-            host=host,
-            port=port,
-            threads=threads,
-            **limits(app.settings.max_body_bytes),
-        )
-        use_fair_channels(connections)
+        serving = _bound(app, host, port, threads)
         logger.info("%s is served at http://%s:%d%s", server.name, host, port, app.settings.path)
         try:
             serving.run()
         finally:
             app.stop()
             serving.close()
+
+
+# Any: the server that waitress makes has no one type.
+def _bound(app: WsgiApp, host: str, port: int, threads: int) -> Any:
+    """What serves the app at an address. Raises OSError if that is taken; then nothing is left."""
+    from waitress import server
+
+    from mcp_actors.server.waitress_channels import limits, use_fair_channels
+    from mcp_actors.server.waitress_threads import StreamingThreads
+
+    connections: dict[int, Any] = {}
+    dispatcher = StreamingThreads(threads, app.stop)
+    bounds = limits(app.settings.max_body_bytes)
+    try:
+        made = server.create_server(
+            app, map=connections, _dispatcher=dispatcher, host=host, port=port, threads=threads, **bounds
+        )
+    except BaseException:
+        # Its threads were started before.
+        dispatcher.shutdown()
+        raise
+    use_fair_channels(connections)
+    return made
 
 
 def _names(host: str) -> tuple[str, ...] | None:

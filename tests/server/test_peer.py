@@ -323,3 +323,19 @@ def test_a_filter_that_raises_costs_nobody_his_answer(server: Server, peer: Peer
         assert sink.answers(1)[0]["error"]["code"] == -32603
     finally:
         logger.removeFilter(refuse)
+
+
+def test_the_calls_of_an_array_are_forgotten_with_their_answers(server: Server, sink: Sink) -> None:
+    @server.tool(structured_output=False)
+    def hello() -> str:
+        return "hello"
+
+    revision = by_version("2025-03-26")
+    assert revision is not None
+    peer = Peer(server.host, sink, name="peer", agreed=Terms(revision, {}))
+    params = {"name": "hello"}
+    batch = [{"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params} for id_ in (1, 2, 3)]
+    peer.receive(jsonrpc.scan(orjson.dumps(batch)))
+    [answers] = sink.answers(1)
+    assert {one["id"] for one in answers} == {1, 2, 3}
+    assert peer._calls == {}

@@ -19,6 +19,7 @@ from mcp_actors.protocol.serving.actions import (
     Violation,
 )
 from mcp_actors.protocol.serving.policy import SessionPolicy
+from mcp_actors.protocol.serving.reception import MAX_INTRODUCTION
 from mcp_actors.protocol.serving.states import Phase
 from mcp_actors.protocol.serving.terms import Terms
 from tests.protocol.serving.talk import (
@@ -90,6 +91,16 @@ def test_instructions_are_told_in_the_handshake() -> None:
 def test_an_initialize_that_makes_no_sense_is_refused_and_may_be_repeated(params: dict[str, object]) -> None:
     talk = Talk()
     assert the_answer(talk.request(1, "initialize", **params), 1)["code"] == jsonrpc.INVALID_PARAMS
+    (change,) = only(talk.request(2, "initialize", **initialize()), Transition)
+    assert change == Transition(Phase.FRESH, Phase.GREETED)
+
+
+@pytest.mark.requirement("security:limits")
+def test_an_introduction_that_is_too_long_is_refused_and_may_be_repeated() -> None:
+    talk = Talk()
+    long = initialize(clientInfo={"name": "x" * MAX_INTRODUCTION})
+    assert the_answer(talk.request(1, "initialize", **long), 1)["code"] == jsonrpc.INVALID_PARAMS
+    assert talk.machine.agreed is None
     (change,) = only(talk.request(2, "initialize", **initialize()), Transition)
     assert change == Transition(Phase.FRESH, Phase.GREETED)
 

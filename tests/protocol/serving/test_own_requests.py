@@ -14,6 +14,7 @@ from mcp_actors.protocol.serving.finishing import Freshness
 from mcp_actors.protocol.serving.listens import MAX_WATCHED
 from mcp_actors.protocol.serving.news import News
 from mcp_actors.protocol.serving.policy import SessionPolicy
+from mcp_actors.protocol.serving.reception import MAX_URI
 from mcp_actors.protocol.serving.terms import LEVELS
 from tests.protocol.serving.talk import (
     INFO,
@@ -128,6 +129,15 @@ def test_a_session_may_watch_only_so_much() -> None:
     assert the_answer(talk.request("y", "resources/subscribe", uri="a:0"), "y") == {}
     talk.request("z", "resources/unsubscribe", uri="a:0")
     assert the_answer(talk.request("x", "resources/subscribe", uri="a:x"), "x") == {}
+
+
+@pytest.mark.requirement("security:limits")
+def test_a_session_may_not_watch_what_has_too_long_a_name() -> None:
+    talk = ready()
+    assert the_answer(talk.request(1, "resources/subscribe", uri="a" * MAX_URI), 1) == {}
+    error = the_answer(talk.request(2, "resources/subscribe", uri="b" * (MAX_URI + 1)), 2)
+    assert error["code"] == jsonrpc.INVALID_PARAMS
+    assert updated(talk, "b" * (MAX_URI + 1)) == []
 
 
 def test_without_the_capability_nobody_subscribes() -> None:

@@ -63,7 +63,10 @@ ANSWERED: Final[dict[str, tuple[bytes, frozenset[int | None]]]] = {
         frozenset({METHOD}),
     ),
     "an unknown method": (b'{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}', frozenset({METHOD})),
-    "a request before the handshake": (b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}', frozenset({INVALID})),
+    "a request before the handshake": (
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+        frozenset({INVALID}),
+    ),
     "a version that is a number": (
         b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":'
         b'{"io.modelcontextprotocol/protocolVersion":1,"io.modelcontextprotocol/clientCapabilities":{}}}}',

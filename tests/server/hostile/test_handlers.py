@@ -100,7 +100,9 @@ def test_a_task_that_fails_tells_no_secret(target: Server, talk: MakeTalk) -> No
     assert result["result"]["isError"]
 
 
-def test_handlers_that_never_return_leave_the_others_their_workers(make_target: MakeTarget, talk: MakeTalk) -> None:
+def test_handlers_that_never_return_leave_the_others_their_workers(
+    make_target: MakeTarget, talk: MakeTalk
+) -> None:
     target, gate = make_target(threads=4), threading.Event()
 
     @target.tool()
@@ -136,7 +138,9 @@ def test_a_server_with_no_worker_left_says_so_and_still_answers_what_needs_none(
     assert client.tool("add", a=1, b=2)["result"]["content"][0]["text"] == "3"
 
 
-def test_a_server_is_closed_in_time_though_a_handler_never_returns(make_target: MakeTarget, talk: MakeTalk) -> None:
+def test_a_server_is_closed_in_time_though_a_handler_never_returns(
+    make_target: MakeTarget, talk: MakeTalk
+) -> None:
     target, gate = make_target(), threading.Event()
 
     @target.tool()
@@ -155,7 +159,9 @@ def test_a_server_is_closed_in_time_though_a_handler_never_returns(make_target: 
 @pytest.mark.requirement("transport:stdio")
 @pytest.mark.parametrize("version", ERAS)
 def test_a_program_keeps_its_wire_whatever_its_handlers_do(version: str) -> None:
-    with Client.stdio(PROGRAM, cwd=ROOT, inherit_env=True, protocol=version, request_timeout=2 * BOUND) as client:
+    with Client.stdio(
+        PROGRAM, cwd=ROOT, inherit_env=True, protocol=version, request_timeout=2 * BOUND
+    ) as client:
         assert client.call_tool("shout").text == "shouted"
         assert client.call_tool("abort_in_child").text == "the child left with 7"
         for tool in ("leave", "interrupt", "leak", "dig"):

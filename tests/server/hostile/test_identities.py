@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-import mcp_actors.server.parts as parts
 from mcp_actors import Authorization, Principal, Server, StaticTokens
 from mcp_actors.protocol.serving.profile import TASKS
 from tests.server.hostile.conftest import MakeTarget
 from tests.server.hostile.messages import INITIALIZE, INITIALIZED, call, described, request, stateless_headers
 from tests.server.http.driver import Answer, Driver, Elsewhere
 
-EXTENSION = {"extensions": {TASKS: {}}, "elicitation": {}}
+EXTENSION: dict[str, Any] = {"extensions": {TASKS: {}}, "elicitation": {}}
 
 
 class House:
@@ -31,13 +31,16 @@ class House:
         self.server = server
         self._driver = Driver(server.wsgi(authorization=guard, keep_alive=0.05, look_every=0.01))
 
-    def post(self, who: str, message: Any, **headers: str | None) -> Answer:
+    def post(
+        self, who: str, message: Any, path: str = "/mcp", query: str = "", **headers: str | None
+    ) -> Answer:
         spelled = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self._driver.post(message, headers={"Authorization": f"Bearer {who}", **spelled})
+        given = {"Authorization": f"Bearer {who}", **spelled}
+        return self._driver.post(message, path, headers=given, QUERY_STRING=query)
 
-    def get(self, who: str, **headers: str) -> Answer:
+    def get(self, who: str, path: str = "/mcp", **headers: str) -> Answer:
         spelled = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self._driver.get(headers={"Authorization": f"Bearer {who}", **spelled})
+        return self._driver.get(path, headers={"Authorization": f"Bearer {who}", **spelled})
 
     def delete(self, who: str, session: str) -> Answer:
         headers = {"Authorization": f"Bearer {who}", "Mcp-Session-Id": session}
@@ -112,7 +115,18 @@ def test_an_answer_of_another_session_settles_no_question(house: House) -> None:
     waiting.close()
 
 
-FORGED_EVENTS = ["1-0", "999-1", "1-999999999999999999", "-1-1", "1", "", "garbage", "1-1-1", "0-1\x00", "٣-٣"]
+FORGED_EVENTS = [
+    "1-0",
+    "999-1",
+    "1-999999999999999999",
+    "-1-1",
+    "1",
+    "",
+    "garbage",
+    "1-1-1",
+    "0-1\x00",
+    "٣-٣",
+]
 
 
 @pytest.mark.requirement("transport:http")
@@ -143,7 +157,7 @@ def test_an_event_id_is_of_use_in_its_own_session_alone(house: House) -> None:
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/cancel", "tasks/update"])
 def test_the_task_of_another_does_not_exist(house: House, method: str) -> None:
     task_id = house.task("alice", 60.0)
-    more = {"inputResponses": {}} if method == "tasks/update" else {}
+    more: dict[str, Any] = {"inputResponses": {}} if method == "tasks/update" else {}
     theirs = house.ask("bob", method, task_id, taskId=task_id, **more).json()["error"]
     forged = house.ask("bob", method, "forged", taskId="forged", **more).json()["error"]
     assert theirs == forged
@@ -239,8 +253,8 @@ def test_a_state_of_one_tool_is_of_no_use_with_another(house: House) -> None:
 @pytest.mark.requirement("security:request-state")
 def test_a_state_expires(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     state = _started(house)
-    later = parts.time.time() + 3600
-    monkeypatch.setattr(parts.time, "time", lambda: later)
+    later = time.time() + 3600
+    monkeypatch.setattr(time, "time", lambda: later)
     assert _continued(house, "alice", state)["error"]["code"] == -32602
 
 
@@ -271,3 +285,24 @@ def test_scopes_hold_however_the_name_of_the_tool_is_written(house: House) -> No
     answer = house.post("alice", head + b'{"name":"administer","name":"add"}}', Mcp_Session_Id=session).json()
     assert "administered" not in str(answer)
     assert answer["result"]["isError"]
+
+
+@pytest.mark.requirement("transport:sse")
+def test_the_messages_of_an_older_session_are_taken_from_its_owner_alone(house: House) -> None:
+    stream = house.get("alice", path="/sse")
+    address = stream.event().data.decode()
+    query = address.partition("?")[2]
+    strangers = [
+        ("bob", query),
+        ("alice", "session_id=" + "0" * 64),
+        ("alice", f"{query}&{query}"),
+        ("alice", ""),
+    ]
+    for who, asked in strangers:
+        assert house.post(who, INITIALIZE, path="/messages", query=asked).status in (400, 404)
+    for forged in (b"\xff", b"[" * 100_000, b"{}", b"null"):
+        assert house.post("alice", forged, path="/messages", query=query).status == 400
+    assert house.post("alice", INITIALIZE, path="/messages", query=query).status == 202
+    assert stream.message()["id"] == "hello"
+    stream.close()
+    assert house.post("alice", INITIALIZE, path="/messages", query=query).status == 404

@@ -138,9 +138,7 @@ def test_over_http(target: Server, method: str, params: Any, modern: bool) -> No
         headers = {**stateless_headers(method)}
     answer = driver.post(_frame(4711, method, params), headers=headers)
     _judge_response(answer, method, params)
-    listing = driver.post(
-        _frame(2, "tools/list", described({})), headers={**stateless_headers("tools/list")}
-    )
+    listing = driver.post(_frame(2, "tools/list", described({})), headers={**stateless_headers("tools/list")})
     assert listing.json()["result"]["tools"]
     assert target.host.crashes == 0
 

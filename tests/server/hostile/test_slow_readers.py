@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
+import threading
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,9 +12,15 @@ from pathlib import Path
 import psutil
 import pytest
 
+import mcp_actors.server.call as calls
 from mcp_actors import Server
+from mcp_actors.protocol.revisions import HANDSHAKE as HANDSHAKES
+from mcp_actors.protocol.serving.terms import Job, Terms
 from mcp_actors.runtime.deadline import Deadline
-from tests.client.waiting import BOUND, until
+from mcp_actors.server.call import Call
+from mcp_actors.server.outlet import Outgoing
+from mcp_actors.server.peer import Peer
+from tests.client.waiting import BOUND, in_thread, opened_at_the_end, until
 from tests.server.conftest import MakeTalk
 from tests.server.hostile.conftest import ServeTarget
 from tests.server.hostile.messages import (
@@ -58,6 +66,43 @@ def test_many_handlers_that_talk_at_once_do_not_fill_the_memory(target: Server, 
         ids.discard(message.get("id"))
         highest = max(highest, _rss())
     assert highest - before < FLAT
+
+
+class _Heard:
+    """An outlet that takes everything."""
+
+    def __init__(self) -> None:
+        self.frames: list[bytes] = []
+
+    def send(self, outgoing: Outgoing) -> None:
+        self.frames.append(outgoing.frame)
+
+    def end(self, reason: str) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_news_that_find_no_turn_in_time_are_left_out(
+    target: Server, monkeypatch: pytest.MonkeyPatch, cancelled: bool
+) -> None:
+    # Who is cancelled does not even wait for his time to be over.
+    monkeypatch.setattr(calls, "_TURN_SECONDS", math.inf if cancelled else 0.01)
+    terms, outlet, gate = Terms(HANDSHAKES[0], {}), _Heard(), threading.Event()
+    peer = Peer(target.host, outlet, name="crowded", agreed=terms)
+    call_ = Call(peer, Job(1, "tools/call", {}, terms), None, None)
+
+    def hold() -> None:
+        gate.wait()
+
+    with opened_at_the_end(gate):
+        holder = in_thread(lambda: peer.receive_all((), hold))
+        while not peer.crowded:
+            peer.receive_all((), lambda: None)
+        if cancelled:
+            call_.cancellation.cancel("nobody wants it")
+        call_.say("notifications/message", {"level": "error", "data": "too much"})
+    holder.result(BOUND)
+    assert (outlet.frames, peer.crowded) == ([], False)
 
 
 @pytest.mark.requirement("transport:stdio")

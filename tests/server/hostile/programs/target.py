@@ -16,119 +16,50 @@ PASSWORD = "hunter2-correct-horse"
 SECRET = f"cannot log in to postgres://admin:{PASSWORD}@db.internal/prod with password={PASSWORD}"
 
 
-def build(name: str = "target", **options: Any) -> Server:
-    """A server with something for everybody."""
-    server = Server(name, version="1.0", **options)
-    _add_tools(server)
-    _add_misbehaviour(server)
-
-    @server.resource("note:///{name}")
-    def note(name: str) -> str:
-        return f"about {name}"
-
-    @server.resource("fixed:///text")
-    def fixed() -> str:
-        return "a text"
-
-    @server.prompt()
-    def letter(to: str) -> str:
-        return f"write to {to}"
-
-    @server.completion(prompt="letter", argument="to")
-    def names(value: str) -> list[str]:
-        return [value + "a"]
-
-    return server
+# Tools that behave.
 
 
-def _add_tools(server: Server) -> None:
-    @server.tool(structured_output=False)
-    def add(a: int, b: int) -> int:
-        return a + b
-
-    @server.tool(structured_output=False)
-    def echo(value: Any) -> Any:
-        return value
-
-    @server.tool(structured_output=False)
-    def say(count: int, size: int, context: Context) -> str:
-        """Log many messages."""
-        for number in range(count):
-            context.info(f"{number:08d}" + "x" * size)
-        return "said"
-
-    @server.tool(structured_output=False)
-    def agree(what: str, context: Context) -> str:
-        """Ask the user."""
-        asked = context.elicit(f"{what}?", {"type": "object", "properties": {}})
-        return f"{what}: {asked.action}"
-
-    @server.tool(task_support="optional", structured_output=False)
-    def work(seconds: float, context: Context) -> str:
-        context.sleep(seconds)
-        return "worked"
-
-    @server.tool(structured_output=False)
-    def grow(name: str) -> str:
-        """Offer one more tool: whoever listens is told."""
-        server.add_tool(lambda: name, name=name)
-        return "grown"
-
-    @server.tool(scopes={"admin"}, structured_output=False)
-    def administer() -> str:
-        return "administered"
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
 
 
-def _add_misbehaviour(server: Server) -> None:
-    @server.tool(structured_output=False)
-    def leak() -> str:
-        raise RuntimeError(SECRET)
+def echo(value: Any) -> Any:
+    """Give it back."""
+    return value
 
-    @server.tool(structured_output=False)
-    def leak_in_a_chain() -> str:
-        try:
-            raise ValueError(SECRET)
-        except ValueError as error:
-            raise RuntimeError("something failed") from error
 
-    @server.tool(structured_output=False)
-    def unspeakable() -> str:
-        raise Unspeakable
+def say(count: int, size: int, context: Context) -> str:
+    """Log many messages."""
+    for number in range(count):
+        context.info(f"{number:08d}" + "x" * size)
+    return "said"
 
-    @server.tool(structured_output=False)
-    def leave() -> str:
-        raise SystemExit(SECRET)
 
-    @server.tool(structured_output=False)
-    def interrupt() -> str:
-        raise KeyboardInterrupt(SECRET)
+def agree(what: str, context: Context) -> str:
+    """Ask the user."""
+    asked = context.elicit(f"{what}?", {"type": "object", "properties": {}})
+    return f"{what}: {asked.action}"
 
-    @server.tool(structured_output=False)
-    def shout() -> str:
-        """Write wherever the protocol is spoken."""
-        print(SECRET)  # noqa: T201 - that is what it is for
-        os.write(1, b'{"jsonrpc":"2.0","id":1,"result":"forged"}\n')
-        return "shouted"
 
-    @server.tool(structured_output=False)
-    def abort_in_child() -> str:
-        child = os.fork()
-        if child == 0:
-            os._exit(7)
-        return f"the child left with {os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}"
+def work(seconds: float, context: Context) -> str:
+    """Take some time."""
+    context.sleep(seconds)
+    return "worked"
 
-    @server.tool(structured_output=False)
-    def dig() -> str:
-        """Fall down a hole."""
-        return dig()
 
-    @server.resource("leak:///secret")
-    def leaking() -> str:
-        raise RuntimeError(SECRET)
+def grow(name: str, context: Context) -> str:
+    """Offer one more tool: whoever listens is told."""
+    context.server.add_tool(lambda: name, name=name)
+    return "grown"
 
-    @server.prompt()
-    def leaking_prompt() -> str:
-        raise RuntimeError(SECRET)
+
+def administer() -> str:
+    """Do what not everybody may."""
+    return "administered"
+
+
+# Tools that do not.
 
 
 class Unspeakable(Exception):
@@ -136,6 +67,99 @@ class Unspeakable(Exception):
 
     def __str__(self) -> str:
         raise RuntimeError(SECRET)
+
+
+def leak() -> str:
+    """Fail with a secret."""
+    raise RuntimeError(SECRET)
+
+
+def leak_in_a_chain() -> str:
+    """Fail because of a secret."""
+    try:
+        raise ValueError(SECRET)
+    except ValueError as error:
+        raise RuntimeError("something failed") from error
+
+
+def unspeakable() -> str:
+    """Fail in a way that fails."""
+    raise Unspeakable
+
+
+def leave() -> str:
+    """Try to end the process."""
+    raise SystemExit(SECRET)
+
+
+def interrupt() -> str:
+    """Try to end it otherwise."""
+    raise KeyboardInterrupt(SECRET)
+
+
+def shout() -> str:
+    """Write wherever the protocol is spoken."""
+    print(SECRET)  # noqa: T201 - that is what it is for
+    os.write(1, b'{"jsonrpc":"2.0","id":1,"result":"forged"}\n')
+    return "shouted"
+
+
+def abort_in_child() -> str:
+    """Fork; the child leaves at once."""
+    child = os.fork()
+    if child == 0:
+        os._exit(7)
+    return f"the child left with {os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}"
+
+
+def dig() -> str:
+    """Fall down a hole."""
+    return dig()
+
+
+def hang() -> str:
+    """Never return."""
+    threading.Event().wait()
+    return "never"
+
+
+# Resources and prompts.
+
+
+def note(name: str) -> str:
+    return f"about {name}"
+
+
+def fixed() -> str:
+    return "a text"
+
+
+def letter(to: str) -> str:
+    return f"write to {to}"
+
+
+def names(value: str) -> list[str]:
+    return [value + "a"]
+
+
+PLAIN = (add, echo, say, agree, grow)
+WICKED = (leak, leak_in_a_chain, unspeakable, leave, interrupt, shout, abort_in_child, dig, hang)
+
+
+def build(name: str = "target", **options: Any) -> Server:
+    """A server with something for everybody."""
+    server = Server(name, version="1.0", **options)
+    for tool in (*PLAIN, *WICKED):
+        server.add_tool(tool, structured_output=False)
+    server.add_tool(work, structured_output=False, task_support="optional")
+    server.add_tool(administer, structured_output=False, scopes={"admin"})
+    server.add_resource("note:///{name}", note)
+    server.add_resource("fixed:///text", fixed)
+    server.add_resource("leak:///secret", leak)
+    server.add_prompt(letter)
+    server.add_prompt(leak, name="leaking_prompt")
+    server.completion(prompt="letter", argument="to")(names)
+    return server
 
 
 def serve(server: Server, port: int, settings: dict[str, Any]) -> None:
@@ -151,15 +175,8 @@ def serve(server: Server, port: int, settings: dict[str, Any]) -> None:
 
 def main() -> None:
     server = build()
-
-    @server.tool(structured_output=False)
-    def hang() -> str:
-        threading.Event().wait()
-        return "never"
-
     if sys.argv[1:2] == ["http"]:
-        settings = json.loads(sys.argv[3]) if len(sys.argv) > 3 else {}
-        serve(server, int(sys.argv[2]), settings)
+        serve(server, int(sys.argv[2]), json.loads(sys.argv[3]) if len(sys.argv) > 3 else {})
     else:
         server.run()
 
