@@ -103,7 +103,8 @@ class Connection:
         body = orjson.dumps({"jsonrpc": "2.0", **message})
         named = "Mcp-Method: tools/call\r\nMcp-Name: echo\r\n" if self._era == "modern" else self._session
         return (
-            f"POST /mcp HTTP/1.1\r\nHost: {HOST}:{self._port}\r\nAccept: application/json, text/event-stream\r\n"
+            f"POST /mcp HTTP/1.1\r\nHost: {HOST}:{self._port}\r\n"
+            "Accept: application/json, text/event-stream\r\n"
             f"Content-Type: application/json\r\nMCP-Protocol-Version: {_VERSIONS[self._era]}\r\n{named}"
             f"Content-Length: {len(body)}\r\n\r\n"
         ).encode() + body

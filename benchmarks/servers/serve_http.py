@@ -5,6 +5,7 @@ The port goes to stdout; it serves until stdin, which must be a pipe, ends.
 
 from __future__ import annotations
 
+import importlib
 import os
 import socket
 import sys
@@ -58,9 +59,9 @@ def serve_cheroot(app: Any, port: int) -> None:
 
 def serve_gunicorn(app: Any, port: int) -> None:
     """One worker with threads."""
-    from gunicorn.app.base import BaseApplication
+    base: Any = importlib.import_module("gunicorn.app.base")  # which has no types
 
-    class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
+    class Application(base.BaseApplication):  # type: ignore[misc]
         def load_config(self) -> None:
             for name, value in {
                 "bind": f"{HOST}:{port}",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import Any, Final
 
 import orjson
 
-_INFO = {
+_INFO: Final[dict[str, Any]] = {
     "protocolVersion": "2025-11-25",
     "capabilities": {"tools": {}},
     "serverInfo": {"name": "raw", "version": "1"},
