@@ -15,8 +15,6 @@ ROOT: Final = Path(__file__).parent.parent
 PACKAGE: Final = ROOT / "mcp_actors"
 #: Least coverage in percent, branches included, by folder below the package; "" is all of it.
 LEAST: Final = {"protocol": 100.0, "runtime": 100.0, "": 95.0}
-#: As many as the smallest machines of today have cores.
-WORKERS: Final = 2
 
 carried_key: Final = pytest.StashKey[dict[str, list[str]]]()
 measuring_key: Final = pytest.StashKey["Measuring"]()
@@ -29,11 +27,6 @@ def is_whole(config: pytest.Config) -> bool:
     chosen = any(config.getoption(name, default=None) for name in narrowing)
     everything = {ROOT, ROOT / "tests"}
     return not chosen and all((ROOT / argument).resolve() in everything for argument in config.args)
-
-
-def is_worker(config: pytest.Config) -> bool:
-    """Whether this is one of several processes that share a run. What it covers is measured from outside."""
-    return hasattr(config, "workerinput")
 
 
 class Measuring:
@@ -71,16 +64,9 @@ class Measuring:
         return self._coverage.report(file=io.StringIO(), include=[_pattern(folder)])
 
 
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """The whole suite runs in two processes, each test file in one of them; a part of it in this one."""
-    return WORKERS if is_whole(config) else 0
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """Before the first test module, and with it the package, is imported."""
-    if is_worker(config) or config.getoption("cov_source", default=None):
-        return
-    if is_whole(config):
+    if is_whole(config) and not config.getoption("cov_source", default=None):
         config.stash[measuring_key] = Measuring()
 
 
