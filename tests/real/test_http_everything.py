@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -143,7 +144,8 @@ def test_a_server_that_is_started_anew_gets_its_subscriptions_back_without_a_cal
     client.subscribe_resource(RESOURCE)
     program.restart()
     # The broken stream alone tells it.
-    until(lambda: client.stats().reconnects == 1)
+    # It has to start again first, and we look for it less and less often.
+    until(lambda: client.stats().reconnects == 1, time.monotonic() + 6 * BOUND)
     assert gaps.wait()[-1].lost == ()
     client.call_tool("toggle-subscriber-updates", wait=True)
     assert updates.wait() == [RESOURCE]

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -42,7 +43,9 @@ class Program:
         self._process = subprocess.Popen(
             self._command, cwd=ROOT, env=self._environment, stdin=nothing, stdout=nothing, stderr=nothing
         )
-        until(self._listens, otherwise=lambda: f"{self._command} does not listen")
+        until(
+            self._listens, time.monotonic() + 4 * BOUND, otherwise=lambda: f"{self._command} does not listen"
+        )
 
     def kill(self) -> None:
         """SIGKILL."""
