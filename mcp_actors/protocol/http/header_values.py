@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from functools import lru_cache
 from typing import Final
 
 #: Integers beyond it are not the same number in every language.
@@ -47,6 +48,10 @@ def decode(header: str) -> str:
     Raises:
         InvalidHeaderValue: characters that do not belong into a header, or base64 or UTF-8 that is none.
     """
+    return (_decode_again if len(header) <= _SHORT else _decode)(header)
+
+
+def _decode(header: str) -> str:
     text = header.strip(_OPTIONAL_SPACE)
     if not _FIELD_VALUE.fullmatch(text):
         raise InvalidHeaderValue("a header holds characters outside of printable ASCII")
@@ -57,6 +62,11 @@ def decode(header: str) -> str:
         return base64.b64decode(text[len(_PREFIX) : -len(_SUFFIX)], validate=True).decode("utf-8")
     except (binascii.Error, UnicodeDecodeError):
         raise InvalidHeaderValue("a header's base64 is none, or holds no UTF-8") from None
+
+
+# Clients name the same methods and tools again and again. What they make up must not fill the memory.
+_SHORT: Final = 100
+_decode_again: Final = lru_cache(maxsize=256)(_decode)
 
 
 def _is_plain(value: str) -> bool:

@@ -42,12 +42,8 @@ class Post(Struct, frozen=True):
 
     message: Message
     era: Era
-
-    @property
-    def requests(self) -> tuple[Request, ...]:
-        """What is to be answered, in order."""
-        singles = self.message.messages if isinstance(self.message, Batch) else (self.message,)
-        return tuple(one for one in singles if isinstance(one, Request))
+    #: What is to be answered, in order.
+    requests: tuple[Request, ...]
 
     @property
     def opens(self) -> bool:
@@ -106,7 +102,7 @@ def read_post(headers: Headers, body: bytes, tools: ToolHeaders) -> Post:
     message = read_message(body)
     params = _self_description(message)
     stateless = params is not None or _is_stateless(headers.get("mcp-protocol-version"))
-    post = Post(message, Era.STATELESS if stateless else Era.HANDSHAKE)
+    post = Post(message, Era.STATELESS if stateless else Era.HANDSHAKE, _requests(message))
     _check_accept(headers, post)
     if stateless:
         _check_stateless(headers, message, params, tools)
@@ -142,6 +138,11 @@ def version_of(headers: Headers) -> str:
     """The revision of the handshake era that a request without a session speaks."""
     version = headers.get("mcp-protocol-version", ASSUMED_VERSION).strip()
     return version if version in _HANDSHAKE else ASSUMED_VERSION
+
+
+def _requests(message: Message) -> tuple[Request, ...]:
+    singles = message.messages if isinstance(message, Batch) else (message,)
+    return tuple(one for one in singles if isinstance(one, Request))
 
 
 def _supported() -> str:
@@ -188,7 +189,7 @@ def _check_accept(headers: Headers, post: Post) -> None:
     if accept is None and post.era is Era.HANDSHAKE:
         # Old clients and scripts leave it out, which by HTTP's own rules means that they take anything.
         return
-    if not all(accepts(accept or "", kind) for kind in (JSON, EVENT_STREAM)):
+    if not (accepts(accept or "", JSON) and accepts(accept or "", EVENT_STREAM)):
         raise Rejected(406, f"Accept must have both {JSON} and {EVENT_STREAM}", id=_id(post.message))
 
 

@@ -62,6 +62,11 @@ class SessionCells:
         """Whether requests run or streams are open."""
         return bool(self.reception.running or self.reception.listens)
 
+    @property
+    def settled(self) -> bool:
+        """Whether nothing runs, listens or waits for a time: a session that can be dropped as it is."""
+        return self.phase in (Phase.FRESH, Phase.READY) and not (self._attending or self.busy)
+
     def ignore(self, _event: E.Event) -> Phase:
         return self.phase
 

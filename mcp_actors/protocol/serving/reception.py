@@ -55,15 +55,6 @@ class Reception:
         self.agreed = agreed
         self.running: dict[Id, _Running] = {}
         self.listens = Listens()
-        # The few requests that need nobody's code but ours.
-        self._own: dict[str, Callable[[Job], JsonObject | Refused | None]] = {
-            "server/discover": self._discover,
-            "ping": lambda _job: {},
-            "logging/setLevel": self._set_level,
-            "resources/subscribe": self._subscribe,
-            "resources/unsubscribe": self._unsubscribe,
-            "subscriptions/listen": self._listen,
-        }
 
     @property
     def greeted(self) -> bool:
@@ -239,7 +230,7 @@ class Reception:
         return None
 
     def _begin(self, job: Job) -> None:
-        own = self._own.get(job.method)
+        own = _OWN.get(job.method)
         if own is None:
             if len(self.running) >= self._policy.max_running:
                 self.refuse(job.id, Refused(jsonrpc.INTERNAL_ERROR, "too many requests at once"))
@@ -247,7 +238,7 @@ class Reception:
             self.running[job.id] = _Running(job)
             self._out.append(Run(job))
             return
-        result = own(job)
+        result = own(self, job)
         if isinstance(result, Refused):
             self.refuse(job.id, result)
         elif result is not None:
@@ -340,3 +331,14 @@ class Reception:
             return news.core and CORE_TASK_STATUS in agreed.revision.server_notifications
         said = self._profile().said(agreed.revision)
         return any(kind == news.kind and has(said, path) for kind, path in FILTERS.values())
+
+
+#: The few requests that need nobody's code but ours.
+_OWN: Final[dict[str, Callable[[Reception, Job], JsonObject | Refused | None]]] = {
+    "server/discover": Reception._discover,
+    "ping": lambda _reception, _job: {},
+    "logging/setLevel": Reception._set_level,
+    "resources/subscribe": Reception._subscribe,
+    "resources/unsubscribe": Reception._unsubscribe,
+    "subscriptions/listen": Reception._listen,
+}

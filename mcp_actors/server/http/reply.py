@@ -15,6 +15,7 @@ from mcp_actors.protocol.http.rejections import Field, Rejected
 from mcp_actors.protocol.jsonrpc import INTERNAL_ERROR, Id
 from mcp_actors.server.authorization.denied import Denied
 
+_LINES: Final = {status.value: f"{status.value} {status.phrase}" for status in HTTPStatus}
 _NO_STORE: Final[Field] = ("Cache-Control", "no-store")
 # Without the second one nginx would collect a stream before it passes it on.
 _STREAM: Final[tuple[Field, ...]] = (
@@ -34,11 +35,11 @@ class Reply(Struct, frozen=True):
     @property
     def line(self) -> str:
         """The status as WSGI wants it."""
-        return f"{self.status} {HTTPStatus(self.status).phrase}"
+        return _LINES[self.status]
 
     def but(self, *fields: Field) -> Reply:
         """The same with more headers."""
-        return Reply(self.status, self.fields + fields, self.body)
+        return Reply(self.status, self.fields + fields, self.body) if fields else self
 
 
 def json_reply(status: int, body: bytes, *fields: Field) -> Reply:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 from urllib.parse import parse_qs, quote
 
 from mcp_actors.protocol.http.inbound import check_body, too_large
@@ -12,6 +12,8 @@ from mcp_actors.protocol.http.rejections import Rejected
 from mcp_actors.server.http.presence import Presence, presence_in
 
 _CHUNK = 64 * 1024
+_UNKNOWN: Final = -1
+_BODY_HEADERS: Final = (("CONTENT_TYPE", "content-type"), ("CONTENT_LENGTH", "content-length"))
 
 
 class WsgiRequest:
@@ -23,20 +25,8 @@ class WsgiRequest:
         self.method: str = environ["REQUEST_METHOD"]
         self.mount: str = environ.get("SCRIPT_NAME", "").rstrip("/")
         self.path: str = environ.get("PATH_INFO", "").rstrip("/")
-
-    @cached_property
-    def headers(self) -> Headers:
-        """Names in lower case. Servers join what came several times."""
-        found = {
-            key[5:].replace("_", "-").lower(): value
-            for key, value in self._environ.items()
-            if key.startswith("HTTP_")
-        }
-        for name in ("CONTENT_TYPE", "CONTENT_LENGTH"):
-            value = self._environ.get(name)
-            if value:
-                found[name.replace("_", "-").lower()] = value
-        return found
+        self.headers: Headers = _headers(environ)
+        self._length: int | None = _UNKNOWN
 
     @property
     def url(self) -> str:
@@ -60,8 +50,10 @@ class WsgiRequest:
 
     def body_length(self, max_bytes: int) -> int | None:
         """How long the body says it is, None if its end will tell. Raises ``Rejected``."""
-        terminated = bool(self._environ.get("wsgi.input_terminated"))
-        return check_body(self.headers, max_bytes=max_bytes, terminated=terminated)
+        if self._length == _UNKNOWN:
+            terminated = bool(self._environ.get("wsgi.input_terminated"))
+            self._length = check_body(self.headers, max_bytes=max_bytes, terminated=terminated)
+        return self._length
 
     def body(self, max_bytes: int) -> bytes:
         """The body. Never more than the limit is held. Raises ``Rejected``."""
@@ -88,3 +80,19 @@ class WsgiRequest:
             parts.append(part)
             wanted -= len(part)
         return b"".join(parts)
+
+
+def _headers(environ: dict[str, Any]) -> Headers:
+    """Names in lower case. Servers join what came several times."""
+    found = {_name(key): value for key, value in environ.items() if key.startswith("HTTP_")}
+    for key, name in _BODY_HEADERS:
+        value = environ.get(key)
+        if value:
+            found[name] = value
+    return found
+
+
+@lru_cache(maxsize=256)
+def _name(key: str) -> str:
+    """The header that a key of the environment stands for. Nearly all requests have the same ones."""
+    return key[5:].replace("_", "-").lower()
