@@ -65,6 +65,7 @@ SETTINGS: Final = {
     "max_sessions": "how many sessions there may be, in one process",
     "session_idle": "sessions that nobody uses for so many seconds are ended",
     "threads": "how many threads the WSGI server has, if that is known",
+    "lend_threads": "short tools without a context run on the thread that serves their request",
     "max_streams": "streams that may hold a thread each; None: all threads but two, 16 if that is not known",
     "sse_after": "seconds after which an answer that is not there yet begins as a stream",
     "keep_alive": "seconds between two signs of life of a silent stream",

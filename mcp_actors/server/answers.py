@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from mcp_actors.protocol import jsonrpc
 from mcp_actors.protocol.codec import JsonObject
+from mcp_actors.protocol.serving.terms import Job
 from mcp_actors.server.asking import RoundAsker
 from mcp_actors.server.call import Call, Later
 from mcp_actors.server.context import Context
@@ -32,9 +33,10 @@ class Answers:
     ) -> None:
         self._parts = parts
         self._middleware = middleware
+        tools = ToolCalls(parts)
         readings, listings, tasks = Readings(parts), Listings(parts), TaskDesk(parts.tasks)
         self._table: dict[str, Answer] = {
-            "tools/call": ToolCalls(parts).answer,
+            "tools/call": tools.answer,
             "tools/list": listings.answer,
             "resources/list": listings.answer,
             "resources/templates/list": listings.answer,
@@ -45,10 +47,15 @@ class Answers:
             **{f"tasks/{name}": tasks.answer for name in ("get", "result", "list", "cancel", "update")},
         }
         self._own = methods
+        self._is_brief = tools.is_brief
 
     def answer(self, call: Call) -> JsonObject | Later:
         """What a request is answered with."""
         return self._wrapped(call) if self._middleware else self._answer(call)
+
+    def is_brief(self, job: Job) -> bool:
+        """Whether the thread that waits for the answer can as well give it. Middleware may take any time."""
+        return job.method == "tools/call" and not self._middleware and self._is_brief(job)
 
     def _wrapped(self, call: Call) -> JsonObject | Later:
         proceed = partial(self._answer, call)

@@ -11,6 +11,7 @@ from mcp_actors.protocol.serving.events import Published
 from mcp_actors.protocol.serving.news import News
 from mcp_actors.protocol.serving.policy import SessionPolicy
 from mcp_actors.protocol.serving.profile import Profile
+from mcp_actors.protocol.serving.terms import Job as Task
 from mcp_actors.runtime import lifetime
 from mcp_actors.runtime.actor import start_actor
 from mcp_actors.runtime.deadline import Deadline
@@ -44,7 +45,8 @@ class Lasting(Protocol):
 class Host:
     """Started at first use, stopped once. A root of the process: stopped at its exit, forgotten in a fork.
 
-    Any thread may call anything. `answer` is what a worker does with a call.
+    Any thread may call anything. `answer` is what a worker does with a call; `is_brief` tells which calls
+    need no worker.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Host:
         profile: Callable[[], Profile],
         policy: SessionPolicy,
         answer: Callable[[Call], Any],
+        is_brief: Callable[[Task], bool],
         heard: Callable[[Peer, str, JsonObject], None],
         farewell: Callable[[], None],
         threads: int,
@@ -62,6 +65,7 @@ class Host:
         self.profile = profile
         self.policy = policy
         self.answer = answer
+        self.is_brief = is_brief
         self.heard = heard
         self.violations = 0
         self.crashes = 0

@@ -21,6 +21,7 @@ from mcp_actors.protocol.serving.terms import Refused, Terms
 from mcp_actors.protocol.session import SessionMachine
 from mcp_actors.runtime.turns import Turns
 from mcp_actors.server.call import Call
+from mcp_actors.server.loan import Loan
 from mcp_actors.server.outlet import ClosesConnections, Outgoing, Outlet
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class _Arrival(Struct, frozen=True):
     event: E.Received
     principal: Principal | None
     variables: Variables
+    loan: Loan | None
 
 
 class _Delivery(Struct, frozen=True):
@@ -88,31 +90,25 @@ class Peer:
         self._turns: Turns[_Item] = Turns(
             self._handle, rest=self._hand_out, failed=self._fail, discard=self._discard
         )
-        self._perform: dict[type, Callable[[Any], None]] = {
-            A.Send: self._send,
-            A.Run: self._run,
-            A.CancelJob: self._cancel_job,
-            A.Resolve: self._resolve,
-            A.Heard: self._heard,
-            A.SetTimer: self._set_timer,
-            A.CancelTimer: self._cancel_timer,
-            A.Attend: self._attend,
-            A.Violation: self._violation,
-            A.Transition: self._transition,
-            A.End: self._end,
-        }
 
     # Any thread.
 
     def receive(
-        self, message: jsonrpc.Message, principal: Principal | None = None, *, modern: bool = False
+        self,
+        message: jsonrpc.Message,
+        principal: Principal | None = None,
+        *,
+        modern: bool = False,
+        loan: Loan | None = None,
     ) -> None:
         """The client sent a message. ``modern``: the wire says that it is of 2026-07-28 or later.
+
+        ``loan``: the calling thread waits for the answer, and does what the loan holds afterwards.
 
         A handler will see the context variables of this moment: on HTTP, those of the web framework.
         """
         event = E.Received(message, modern)
-        self._turns.bring(_Arrival(event, principal or self.principal, copy_context()))
+        self._turns.bring(_Arrival(event, principal or self.principal, copy_context(), loan))
 
     def receive_all(self, messages: tuple[jsonrpc.Message, ...], then: Callable[[], None]) -> None:
         """The client sent several messages. ``then()`` is called by whoever has the turn, after them."""
@@ -163,6 +159,11 @@ class Peer:
         return self._machine.busy
 
     @property
+    def settled(self) -> bool:
+        """Whether nothing would have to be ended if it were gone."""
+        return self._machine.settled
+
+    @property
     def crowded(self) -> bool:
         """Whether so much waits for its turn that news should, too."""
         return len(self._turns) >= _CROWD
@@ -210,9 +211,8 @@ class Peer:
             self._carry_out(item)
 
     def _carry_out(self, event: E.Event) -> None:
-        perform = self._perform
         for action in self._machine.handle(event):
-            perform[type(action)](action)
+            _PERFORM[type(action)](self, action)
 
     def _hand_out(self) -> None:
         """Give the workers what came together, together."""
@@ -248,7 +248,13 @@ class Peer:
         )
         call = Call(self, action.job, principal, variables)
         self._calls[action.job.id] = call
-        self._burst.append(call)
+        if not self._lent(call):
+            self._burst.append(call)
+
+    def _lent(self, call: Call) -> bool:
+        """Whether the thread that waits for the answer gives it itself: waking another would cost more."""
+        loan = None if self._arrival is None else self._arrival.loan
+        return loan is not None and self.host.is_brief(call.job) and loan.take(call.run)
 
     def _cancel_job(self, action: A.CancelJob) -> None:
         call = self._calls.pop(action.id, None)
@@ -297,3 +303,19 @@ class Peer:
         event = item.event if isinstance(item, _OfCall) else item
         if isinstance(event, E.Asked):
             event.question.caller.set(Unanswered("the session is over"))  # type: ignore[attr-defined]
+
+
+#: Once for all: at 2026-07-28 each POST is a peer.
+_PERFORM: Final[dict[type, Callable[[Peer, Any], None]]] = {
+    A.Send: Peer._send,
+    A.Run: Peer._run,
+    A.CancelJob: Peer._cancel_job,
+    A.Resolve: Peer._resolve,
+    A.Heard: Peer._heard,
+    A.SetTimer: Peer._set_timer,
+    A.CancelTimer: Peer._cancel_timer,
+    A.Attend: Peer._attend,
+    A.Violation: Peer._violation,
+    A.Transition: Peer._transition,
+    A.End: Peer._end,
+}

@@ -257,6 +257,7 @@ class Server(SkillsFace):
             profile=self.profile,
             policy=self.options.policy(),
             answer=answers.answer,
+            is_brief=answers.is_brief,
             heard=self._heard,
             farewell=self._resources.close,
             threads=self.options.threads,

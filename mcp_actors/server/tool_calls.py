@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any, Final
 
 from mcp_actors.protocol import jsonrpc
 from mcp_actors.protocol.codec import Json, JsonObject
 from mcp_actors.protocol.serving.entry import shown
+from mcp_actors.protocol.serving.terms import Job
 from mcp_actors.server import content
 from mcp_actors.server.as_task import AsTask
 from mcp_actors.server.asking import Asker, RoundAsker
@@ -59,6 +61,12 @@ class ToolCalls:
             outcome = self._run_in_time(call, entry, arguments, asker)
         return self._go_on(call, entry, outcome) if isinstance(outcome, AsTask) else outcome
 
+    def is_brief(self, job: Job) -> bool:
+        """Whether this call can be expected to be over before another thread is awake. Any thread."""
+        name = job.params.get("name")
+        entry = self._parts.registry.get_tool(name) if isinstance(name, str) else None
+        return entry is not None and entry.is_brief
+
     def _go_on(self, call: Call, entry: ToolEntry, rest: AsTask) -> JsonObject:
         """A tool wants to go on as a task. For a client that knows no tasks it goes on as it is."""
         if self._tasks.knows_tasks(call):
@@ -103,6 +111,7 @@ class ToolCalls:
 
     def _perform(self, entry: ToolEntry, work: Callable[[], Any], asker: Asker | None) -> JsonObject | AsTask:
         """Do what a tool does and make a result of what becomes of it."""
+        begun = perf_counter()
         try:
             value = work()
             return value if isinstance(value, AsTask) else content.tool_result(value, entry.signature)
@@ -121,6 +130,8 @@ class ToolCalls:
         except BaseException as error:
             logger.exception("tool %r failed", entry.key)
             return error_result(self._words(entry, error))
+        finally:
+            entry.brevity.note(perf_counter() - begun)
 
     def _words(self, entry: ToolEntry, error: BaseException) -> str:
         if self._parts.options.expose_errors:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from mcp_actors import NoAnswer, RequestCancelled, Server
+from mcp_actors.protocol.serving.actions import Heard
 from mcp_actors.protocol.serving.news import News
+from mcp_actors.server import peer
 from mcp_actors.server.context import Context
 from mcp_actors.server.host import HANDS, TIMEKEEPER
 from mcp_actors.server.peer import Peer
@@ -30,7 +32,7 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> None:
         if action.method == "notifications/planted":
             raise ZeroDivisionError("planted")
 
-    monkeypatch.setattr(Peer, "_heard", fail)
+    monkeypatch.setitem(peer._PERFORM, Heard, fail)
 
 
 @pytest.mark.usefixtures("planted")

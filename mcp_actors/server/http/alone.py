@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-
 from mcp_actors.protocol.http.event_writing import KEEP_ALIVE
 from mcp_actors.protocol.http.inbound import Post, version_of
 from mcp_actors.protocol.http.rejections import Rejected, status_of
@@ -12,9 +10,9 @@ from mcp_actors.protocol.revisions import Era
 from mcp_actors.server.authorization.principal import Principal
 from mcp_actors.server.http.desk import Desk
 from mcp_actors.server.http.event_body import EventBody, first_of
-from mcp_actors.server.http.exchange import Exchange, depart
-from mcp_actors.server.http.inbox import ClientGone, Closed, Event, Watch
+from mcp_actors.server.http.inbox import ClientGone, Closed, Event
 from mcp_actors.server.http.reply import Reply, empty_reply, json_reply, stream_reply, unavailable
+from mcp_actors.server.http.visit import Visit
 from mcp_actors.server.http.wsgi_request import WsgiRequest
 
 
@@ -25,21 +23,30 @@ def answer_alone(desk: Desk, request: WsgiRequest, post: Post, principal: Princi
     stateless = post.era is Era.STATELESS
     ids = [one.id for one in post.requests]
     listens = stateless and any(one.method == "subscriptions/listen" for one in post.requests)
-    with ExitStack() as owed:
-        if listens:
-            owed.callback(desk.budget.take(ids[0]))
-        exchange = Exchange(ids, desk.inbox(), listening=listens)
-        assume = None if stateless or post.opens else version_of(request.headers)
-        peer = desk.new_guest(exchange, principal, assume)
-        owed.callback(desk.forget_guest, peer)
-        owed.callback(depart, exchange, peer, cancels=stateless)
-        peer.receive(post.message, principal, modern=stateless)
-        if not ids:
-            return empty_reply(202)
-        return _reply(desk, desk.watch(exchange.inbox, request), post.era, owed)
+    visit = Visit(desk, ids, listens=listens, cancels=stateless)
+    staying = False
+    try:
+        _receive(desk, request, post, principal, visit)
+        reply = _reply(desk, request, post.era, visit) if ids else empty_reply(202)
+        # The body of a stream lets the visitor go itself.
+        staying = isinstance(reply.body, EventBody)
+        return reply
+    finally:
+        if not staying:
+            visit.leave()
 
 
-def _reply(desk: Desk, watch: Watch, era: Era, owed: ExitStack) -> Reply:
+def _receive(desk: Desk, request: WsgiRequest, post: Post, principal: Principal | None, visit: Visit) -> None:
+    stateless = post.era is Era.STATELESS
+    assume = None if stateless or post.opens else version_of(request.headers)
+    loan = desk.loan()
+    visit.enter(principal, assume).receive(post.message, principal, modern=stateless, loan=loan)
+    if loan is not None:
+        loan.work()
+
+
+def _reply(desk: Desk, request: WsgiRequest, era: Era, visit: Visit) -> Reply:
+    watch = desk.watch(visit.exchange.inbox, request)
     try:
         first = first_of(watch, desk.settings.sse_after)
     except ClientGone:
@@ -50,7 +57,6 @@ def _reply(desk: Desk, watch: Watch, era: Era, owed: ExitStack) -> Reply:
     if isinstance(first, Event) and first.last and first.frame:
         return json_reply(status_of(first.code, era), first.frame)
     opening = KEEP_ALIVE if first is None else b""
-    leave = owed.pop_all().close
     return stream_reply(
-        EventBody(watch, leave, opening=opening, first=first, keep_alive=desk.settings.keep_alive)
+        EventBody(watch, visit.leave, opening=opening, first=first, keep_alive=desk.settings.keep_alive)
     )

@@ -10,14 +10,25 @@ from mcp_actors.protocol.http.param_headers import ParamHeaders
 from mcp_actors.protocol.jsonrpc import Id, Message
 from mcp_actors.server.authorization.denied import Denied
 from mcp_actors.server.authorization.principal import Principal
+from mcp_actors.server.loan import Loan
 from mcp_actors.server.outlet import Outlet
 
 
 class Peer(Protocol):
     """One client, as the server knows it. Any thread; nothing here blocks or raises."""
 
-    def receive(self, message: Message, principal: Principal | None = None, *, modern: bool = False) -> None:
-        """Take a message. ``modern``: its headers already said that it is of 2026-07-28 or later."""
+    def receive(
+        self,
+        message: Message,
+        principal: Principal | None = None,
+        *,
+        modern: bool = False,
+        loan: Loan | None = None,
+    ) -> None:
+        """Take a message. ``modern``: its headers already said that it is of 2026-07-28 or later.
+
+        ``loan``: this thread will wait for the answer, and does before that what is laid into the loan.
+        """
 
     def cancel(self, id: Id, reason: str, /) -> None:
         """Nobody wants that answer any more."""
@@ -31,6 +42,10 @@ class Peer(Protocol):
     @property
     def busy(self) -> bool:
         """Whether something runs for it."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing would have to be ended if it were gone."""
 
     @property
     def version(self) -> str | None:

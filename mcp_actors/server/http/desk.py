@@ -15,6 +15,7 @@ from mcp_actors.server.http.sessions import Session, SessionTable, owner_of
 from mcp_actors.server.http.settings import HttpSettings
 from mcp_actors.server.http.streams import Streams
 from mcp_actors.server.http.wsgi_request import WsgiRequest
+from mcp_actors.server.loan import Loan, loan_of_this_thread
 from mcp_actors.server.outlet import Outlet
 
 
@@ -52,6 +53,10 @@ class Desk:
     def watch(self, inbox: Inbox, request: WsgiRequest) -> Watch:
         """For the thread that serves the request."""
         return Watch(inbox, request.presence, self.settings.look_every, self.clock)
+
+    def loan(self) -> Loan | None:
+        """Of the thread that serves a request, which has nothing to do until that is answered."""
+        return loan_of_this_thread() if self.settings.lend_threads else None
 
     def new_session(self, principal: Principal | None) -> Session:
         """A client that wants to shake hands. Raises ``Rejected``."""

@@ -10,7 +10,6 @@ from mcp_actors.protocol.jsonrpc import Id
 from mcp_actors.server.http.inbox import Closed, Event, Inbox
 
 if TYPE_CHECKING:
-    from mcp_actors.server.http.contract import Peer
     from mcp_actors.server.outlet import Outgoing
 
 logger: Final = logging.getLogger("mcp_actors.server.http")
@@ -61,20 +60,3 @@ class Exchange:
         if not self._dropped:
             logger.warning("a client does not read what it asked for; news of its call are dropped")
         self._dropped += 1
-
-
-def depart(exchange: Exchange, peer: Peer, *, cancels: bool) -> None:
-    """The connection is over. ``cancels``: a client that leaves takes its requests back."""
-    if not exchange.ids:
-        # A notification: whoever wants to know of it may still be about to.
-        peer.stop()
-    elif exchange.answered:
-        peer.gone("the answer was given")
-    elif cancels:
-        # MCP 2026-07-28: a client cancels by closing the stream.
-        for one in exchange.ids:
-            peer.cancel(one, "the client closed the connection")
-        peer.gone("the client closed the connection")
-    else:
-        # Before, it was no cancellation: the work goes on, though nobody will read the answer.
-        peer.stop()

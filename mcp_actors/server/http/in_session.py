@@ -80,7 +80,10 @@ def _answered(
         # Before the peer hears of it: its answer must find a stream.
         connection = session.streams.open([one.id for one in post.requests], primes=session.primes)
         owed.callback(_leave, desk, session, connection)
-        session.peer.receive(post.message, principal)
+        loan = desk.loan()
+        session.peer.receive(post.message, principal, loan=loan)
+        if loan is not None:
+            loan.work()
         watch = desk.watch(connection.inbox, request)
         try:
             first = _first(desk, session, connection, watch)

@@ -25,6 +25,8 @@ class HttpSettings:
         health: answer at ``health_path``.
         session_idle: sessions that nobody uses for so long are ended.
         threads: how many threads the WSGI server has, if that is known.
+        lend_threads: tools that have shown to be short, and that take no context, run on the thread that
+            serves their request instead of one of the server's own.
         max_streams: streams that may hold a thread each; None: all threads but two, 16 if that is not known.
         sse_after: when an answer that is not there yet begins as a stream.
         keep_alive: how often a silent stream gives a sign of life.
@@ -48,6 +50,7 @@ class HttpSettings:
     max_sessions: int = 1000
     session_idle: float = 1800.0
     threads: int | None = None
+    lend_threads: bool = True
     max_streams: int | None = None
     sse_after: float = 15.0
     keep_alive: float = 15.0

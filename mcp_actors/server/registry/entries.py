@@ -9,6 +9,7 @@ from typing import Any, Generic, Self, TypeVar, Unpack
 from mcp_actors.protocol import types
 from mcp_actors.protocol.codec import JsonObject
 from mcp_actors.protocol.uri_template import UriTemplate
+from mcp_actors.server.brevity import Brevity
 from mcp_actors.server.registry.contracts import Arguments, TextSignature, ToolSignature
 from mcp_actors.server.registry.listing import Listed
 from mcp_actors.server.registry.naming import check_name, check_uri, name_of
@@ -46,6 +47,17 @@ class ToolEntry(Entry[types.Tool], frozen=True, kw_only=True, dict=True, eq=Fals
 
     signature: ToolSignature
     task_support: TaskSupport = "forbidden"
+
+    @cached_property
+    def brevity(self) -> Brevity:
+        """How long its calls take."""
+        return Brevity()
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether a call takes but a moment: it cannot talk with its client, and was short before."""
+        alone = self.signature.context_parameter is None and self.timeout is None
+        return alone and self.brevity.proven
 
     @property
     def key(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from mcp_actors.protocol import codec
 from mcp_actors.protocol.jsonrpc import Batch, Id, Message, Request, error_frame, result_frame
 from mcp_actors.server.authorization.principal import Principal
+from mcp_actors.server.loan import Loan
 from mcp_actors.server.outlet import Outgoing
 from tests.conftest import BOUND
 
@@ -41,6 +42,7 @@ class FakePeer:
         self.assume = assume
         self.version = assume
         self.busy = False
+        self.settled = False
         self.heard: list[tuple[Message, Principal | None, bool]] = []
         self.cancelled: list[Id] = []
         self.reasons: list[str] = []
@@ -49,7 +51,15 @@ class FakePeer:
 
     # What the app calls.
 
-    def receive(self, message: Message, principal: Principal | None = None, *, modern: bool = False) -> None:
+    def receive(
+        self,
+        message: Message,
+        principal: Principal | None = None,
+        *,
+        modern: bool = False,
+        loan: Loan | None = None,
+    ) -> None:
+        del loan
         self.heard.append((message, principal, modern))
         if isinstance(message, Batch):
             found = [one for one in message.messages if isinstance(one, Request)]
@@ -169,8 +179,15 @@ class _Observed(FakePeer):
         super().__init__(outlet, name, principal, assume, peers.scripts)
         self._peers = peers
 
-    def receive(self, message: Message, principal: Principal | None = None, *, modern: bool = False) -> None:
-        super().receive(message, principal, modern=modern)
+    def receive(
+        self,
+        message: Message,
+        principal: Principal | None = None,
+        *,
+        modern: bool = False,
+        loan: Loan | None = None,
+    ) -> None:
+        super().receive(message, principal, modern=modern, loan=loan)
         self._peers.note()
 
 
