@@ -61,10 +61,12 @@ class Backlog:
     def push(self, items: Sequence[Notification]) -> bool:
         """Add notifications; True when the backlog is full now, or was and had to drop some."""
         dropped = self.dropped
-        for item in items:
-            self._waiting[self._next] = item
-            self._next += 1
-            self.bytes += item.size + _OVERHEAD
+        waiting, added = self._waiting, 0
+        for place, item in enumerate(items, self._next):
+            waiting[place] = item
+            added += item.size
+        self._next += len(items)
+        self.bytes += added + len(items) * _OVERHEAD
         if self._over and self._drop:
             self._shrink()
         self.greatest_bytes = max(self.greatest_bytes, self.bytes)
@@ -77,7 +79,9 @@ class Backlog:
         if not self._waiting:
             return None
         place, item = self._waiting.popitem(last=False)
-        self._forget(place, item)
+        self.bytes -= item.size + _OVERHEAD
+        if self._subjects:
+            self._forget_subject(place)
         return item
 
     @property
@@ -98,13 +102,13 @@ class Backlog:
             return
         if subject in self._latest:
             older = self._latest[subject]
-            self._forget(older, self._waiting.pop(older))
+            self.bytes -= self._waiting.pop(older).size + _OVERHEAD
+            self._forget_subject(older)
             self.merged += 1
         self._latest[subject] = place
         self._subjects[place] = subject
 
-    def _forget(self, place: int, item: Notification) -> None:
-        self.bytes -= item.size + _OVERHEAD
+    def _forget_subject(self, place: int) -> None:
         if place in self._subjects:
             del self._latest[self._subjects.pop(place)]
 

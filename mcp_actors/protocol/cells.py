@@ -283,10 +283,15 @@ class Cells(Reception):
     # Steps the cells share.
 
     def _hear(self, messages: Iterator[jsonrpc.Message]) -> State:
-        state = self.state
+        state, receive = self.state, self.conversation.receive
         for message in messages:
-            batch = type(message) is jsonrpc.Batch
-            state = (self._hear_all if batch else self._understand)(message, state)  # type: ignore[arg-type]
+            if isinstance(message, jsonrpc.Batch):
+                state = self._hear_all(message, state)
+            elif self._introduction is None:
+                # As `_understand` would, for the many that come once the wire is ready.
+                receive(message)
+            else:
+                state = self._understand(message, state)
             if state is State.BACKOFF:
                 break
         # What came before the frame that ended the wire is news all the same.
