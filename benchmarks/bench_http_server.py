@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +21,7 @@ from benchmarks.case import Case, Column, Job, Outcome
 from benchmarks.contestants.contract import Crowd
 from benchmarks.contestants.roster import OURS
 from benchmarks.figures import latencies
-from benchmarks.servers.serve_http import HOST
+from benchmarks.servers.serve_http import HOST, THREADS
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _START_SECONDS: Final = 30.0
@@ -118,10 +119,18 @@ def _length(head: bytes) -> int:
     return 0
 
 
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server program. The process ``pid`` may have children that do the work."""
+
+    port: int
+    pid: int
+
+
 @contextmanager
-def open_server(contestant: str) -> Iterator[int]:
-    """The port of a server that answers."""
-    command = [sys.executable, "-m", "benchmarks.servers.serve_http", contestant]
+def open_server(contestant: str, threads: int = THREADS) -> Iterator[Running]:
+    """A server that answers."""
+    command = [sys.executable, "-m", "benchmarks.servers.serve_http", contestant, str(threads)]
     with subprocess.Popen(
         command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:
@@ -130,7 +139,7 @@ def open_server(contestant: str) -> Iterator[int]:
         try:
             port = int(process.stdout.readline())
             _await(port)
-            yield port
+            yield Running(port, process.pid)
         finally:
             process.stdin.close()
             process.kill()
@@ -151,8 +160,8 @@ def _await(port: int) -> None:
 
 def run_one(era: str, job: Job) -> Outcome:
     """One connection, one call after the other."""
-    with open_server(job.contestant) as port:
-        connection = Connection(port, era)
+    with open_server(job.contestant) as server:
+        connection = Connection(server.port, era)
         for _ in range(job.sizes["warm_up"]):
             connection.call()
         seconds = []
@@ -165,8 +174,8 @@ def run_one(era: str, job: Job) -> Outcome:
 
 def run_many(era: str, job: Job) -> Outcome:
     """Several connections, each with one call under way, served by one thread here."""
-    with open_server(job.contestant) as port:
-        connections = [Connection(port, era) for _ in range(job.sizes["connections"])]
+    with open_server(job.contestant) as server:
+        connections = [Connection(server.port, era) for _ in range(job.sizes["connections"])]
         for connection in connections:
             for _ in range(job.sizes["warm_up"]):
                 connection.call()

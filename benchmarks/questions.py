@@ -14,6 +14,7 @@ from benchmarks import (
     bench_round_trip,
     bench_start,
     bench_stdio_server,
+    bench_streams,
 )
 from benchmarks.case import Case
 
@@ -28,6 +29,7 @@ CASES: Final[dict[str, Case]] = {
         bench_start,
         bench_stdio_server,
         bench_http_server,
+        bench_streams,
         bench_mailbox,
     )
     for case in bench.CASES

@@ -1,6 +1,6 @@
-"""An echo tool over HTTP, as one of several servers: ``python -m benchmarks.servers.serve_http KIND``.
+"""An echo tool over HTTP, as one of several servers: ``python -m benchmarks.servers.serve_http KIND 20``.
 
-The port goes to stdout; it serves until stdin, which must be a pipe, ends.
+The number is that of its threads. The port goes to stdout; it serves until stdin, which must be a pipe, ends.
 """
 
 from __future__ import annotations
@@ -34,30 +34,38 @@ def bare(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterabl
     return [answer]
 
 
-def _ours() -> Any:
+def _ours(threads: int) -> Any:
     from benchmarks.servers.serve_mcp_actors import server
 
-    return server.wsgi(threads=THREADS)
+    return server.wsgi(threads=threads)
 
 
-def serve_waitress(app: Any, port: int) -> None:
+def serve_waitress(app: Any, port: int, threads: int) -> None:
     """As `Server.run_http` does."""
     import waitress
 
-    waitress.serve(app, host=HOST, port=port, threads=THREADS, channel_request_lookahead=1, _quiet=True)
+    waitress.serve(
+        app,
+        host=HOST,
+        port=port,
+        threads=threads,
+        connection_limit=4 * threads,
+        channel_request_lookahead=1,
+        _quiet=True,
+    )
 
 
-def serve_cheroot(app: Any, port: int) -> None:
+def serve_cheroot(app: Any, port: int, threads: int) -> None:
     """The other pure server that could have been chosen."""
     from cheroot import wsgi
 
-    server = wsgi.Server((HOST, port), app, numthreads=THREADS)
+    server = wsgi.Server((HOST, port), app, numthreads=threads)
     # By default it closes kept connections beyond the tenth.
-    server.keep_alive_conn_limit = 2 * THREADS
+    server.keep_alive_conn_limit = 2 * threads
     server.start()
 
 
-def serve_gunicorn(app: Any, port: int) -> None:
+def serve_gunicorn(app: Any, port: int, threads: int) -> None:
     """One worker with threads."""
     base: Any = importlib.import_module("gunicorn.app.base")  # which has no types
 
@@ -66,7 +74,7 @@ def serve_gunicorn(app: Any, port: int) -> None:
             for name, value in {
                 "bind": f"{HOST}:{port}",
                 "worker_class": "gthread",
-                "threads": THREADS,
+                "threads": threads,
                 "loglevel": "error",
                 "keepalive": 60,
             }.items():
@@ -78,14 +86,14 @@ def serve_gunicorn(app: Any, port: int) -> None:
     Application().run()
 
 
-def serve_official(port: int) -> None:
+def serve_official(port: int, _threads: int) -> None:
     """The official MCPServer, stateless, with JSON answers: its quickest way."""
     from benchmarks.servers.serve_official import server
 
     server.run("streamable-http", host=HOST, port=port, json_response=True, stateless_http=True)
 
 
-def serve_fastmcp(port: int) -> None:
+def serve_fastmcp(port: int, _threads: int) -> None:
     """FastMCP, the same way."""
     from benchmarks.servers.serve_fastmcp import server
 
@@ -100,25 +108,26 @@ def serve_fastmcp(port: int) -> None:
     )
 
 
-KINDS: Final[dict[str, Callable[[int], None]]] = {
-    "bare-waitress": lambda port: serve_waitress(bare, port),
-    "bare-cheroot": lambda port: serve_cheroot(bare, port),
-    "bare-gunicorn": lambda port: serve_gunicorn(bare, port),
-    "mcp_actors": lambda port: serve_waitress(_ours(), port),
-    "mcp_actors-cheroot": lambda port: serve_cheroot(_ours(), port),
-    "mcp_actors-gunicorn": lambda port: serve_gunicorn(_ours(), port),
+#: What serves at a port with so many threads.
+KINDS: Final[dict[str, Callable[[int, int], None]]] = {
+    "bare-waitress": lambda port, threads: serve_waitress(bare, port, threads),
+    "bare-cheroot": lambda port, threads: serve_cheroot(bare, port, threads),
+    "bare-gunicorn": lambda port, threads: serve_gunicorn(bare, port, threads),
+    "mcp_actors": lambda port, threads: serve_waitress(_ours(threads), port, threads),
+    "mcp_actors-cheroot": lambda port, threads: serve_cheroot(_ours(threads), port, threads),
+    "mcp_actors-gunicorn": lambda port, threads: serve_gunicorn(_ours(threads), port, threads),
     "official-server": serve_official,
     "fastmcp-server": serve_fastmcp,
 }
 
 
-def main(kind: str) -> None:
+def main(kind: str, threads: int = THREADS) -> None:
     """Tell the port and serve."""
     with socket.create_server((HOST, 0)) as probe:
         port = probe.getsockname()[1]
     threading.Thread(target=_end_with_input, daemon=True).start()
     print(port, flush=True)
-    KINDS[kind](port)
+    KINDS[kind](port, threads)
 
 
 def _end_with_input() -> None:
@@ -128,4 +137,4 @@ def _end_with_input() -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], int(sys.argv[2]))
