@@ -154,7 +154,15 @@ def test_every_bench_file_is_asked() -> None:
 
 
 #: Workloads that measure servers.
-SERVERS = ("G", "H")
+SERVERS = ("G", "H", "S")
+
+
+@pytest.mark.parametrize("case", [case.id for case in CASES.values() if case.workload in SERVERS])
+def test_a_server_of_this_library_is_measured(case: str) -> None:
+    [row] = run_case(
+        CASES[case], Settings("smoke", contestants=frozenset({"mcp_actors"})), lambda _line: None
+    )
+    assert row.status == "ok", row.error
 
 
 def test_every_contestant_speaks_the_way_that_its_case_asks_for() -> None:
