@@ -41,7 +41,14 @@ def _ours(threads: int) -> Any:
 
 
 def serve_waitress(app: Any, port: int, threads: int) -> None:
-    """As `Server.run_http` does."""
+    """waitress as `Server.run_http` sets it up, for any app."""
+    from mcp_actors.server.web import bound
+
+    bound(app, HOST, port, threads, max_body_bytes=4 * 1024 * 1024).run()
+
+
+def serve_plain_waitress(app: Any, port: int, threads: int) -> None:
+    """waitress as it comes, but for what our streams need of it."""
     import waitress
 
     waitress.serve(
@@ -111,9 +118,11 @@ def serve_fastmcp(port: int, _threads: int) -> None:
 #: What serves at a port with so many threads.
 KINDS: Final[dict[str, Callable[[int, int], None]]] = {
     "bare-waitress": lambda port, threads: serve_waitress(bare, port, threads),
+    "bare-plain-waitress": lambda port, threads: serve_plain_waitress(bare, port, threads),
     "bare-cheroot": lambda port, threads: serve_cheroot(bare, port, threads),
     "bare-gunicorn": lambda port, threads: serve_gunicorn(bare, port, threads),
     "mcp_actors": lambda port, threads: serve_waitress(_ours(threads), port, threads),
+    "mcp_actors-plain-waitress": lambda port, threads: serve_plain_waitress(_ours(threads), port, threads),
     "mcp_actors-cheroot": lambda port, threads: serve_cheroot(_ours(threads), port, threads),
     "mcp_actors-gunicorn": lambda port, threads: serve_gunicorn(_ours(threads), port, threads),
     "official-server": serve_official,

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from waitress.channel import HTTPChannel
 from waitress.server import BaseWSGIServer
+from waitress.task import WSGITask
 
 #: Where the operating system allows as many. Each costs a descriptor and a few kilobytes.
 MOST_CONNECTIONS: Final = 4096
@@ -42,19 +43,67 @@ def limits(max_body_bytes: int) -> dict[str, Any]:
     }
 
 
+class WholeAnswer(WSGITask):
+    """One request, whose answer's head is written together with the first piece of its body."""
+
+    def write(self, data: bytes) -> None:
+        """A piece of the body. On the thread that runs the app."""
+        if self.wrote_header or not data:
+            super().write(data)
+            return
+        pieces = self.channel.gather()
+        try:
+            super().write(data)
+        finally:
+            self.channel.write_gathered(pieces)
+
+
 # Any: waitress is typed from outside, and not in all that it has.
 class FairChannel(HTTPChannel):
-    """One connection. On the thread of the event loop."""
+    """One connection. What is not marked otherwise runs on the thread of the event loop."""
+
+    task_class = WholeAnswer
 
     def __init__(self, server: Any, *details: Any, **options: Any) -> None:
+        self._gathered: list[bytes] | None = None
+        self._writing = False
         super().__init__(server, *details, **options)
         self._make_room(server)
+
+    def gather(self) -> list[bytes]:
+        """Keep what is written until `write_gathered`. On the thread that runs the app."""
+        self._gathered = []
+        return self._gathered
+
+    def write_gathered(self, pieces: list[bytes]) -> None:
+        """Write what was kept, as one. On the thread that runs the app."""
+        self._gathered = None
+        self.write_soon(b"".join(pieces))
+
+    def write_soon(self, data: Any) -> int:
+        """Write what the socket takes, and leave the rest to the event loop. On the thread that runs the app.
+
+        Meanwhile the event loop must not find the socket ready for more: it would ask again and again, and
+        keep the interpreter from the very thread that it waits for.
+        """
+        if self._gathered is not None:
+            self._gathered.append(data)
+            return len(data)
+        self._writing = True
+        try:
+            return int(super().write_soon(data))
+        finally:
+            self._writing = False
+            if self.total_outbufs_len:
+                self.server.pull_trigger()
 
     def writable(self) -> bool:
         """Whether there is something to write, or the connection is to be closed."""
         if self._is_stuck:
             # At once: a socket that takes nothing is never ready to be closed by those who wait for that.
             self.handle_close()
+        if self._writing and not self.will_close and not self._is_full:
+            return False
         return bool(super().writable())
 
     def _make_room(self, server: Any) -> None:
@@ -69,8 +118,12 @@ class FairChannel(HTTPChannel):
     @property
     def _is_stuck(self) -> bool:
         """Whether a thread waits for a client that does not read."""
-        waits = self.total_outbufs_len > self.adj.outbuf_high_watermark
-        return waits and time.time() - self.last_activity > STUCK_SECONDS
+        return self._is_full and time.time() - self.last_activity > STUCK_SECONDS
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether whoever writes has to wait until the event loop has made room."""
+        return bool(self.total_outbufs_len > self.adj.outbuf_high_watermark)
 
 
 def use_fair_channels(connections: dict[int, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_actors.protocol.codec import JsonObject
@@ -122,7 +122,7 @@ def serve(server: Server, host: str, port: int, threads: int, settings: Mapping[
         chosen["hosts"] = _names(host)
     app = server.wsgi(threads=threads, **chosen)
     with server:
-        serving = _bound(app, host, port, threads)
+        serving = bound(app, host, port, threads, app.settings.max_body_bytes, app.stop)
         logger.info("%s is served at http://%s:%d%s", server.name, host, port, app.settings.path)
         try:
             serving.run()
@@ -132,16 +132,26 @@ def serve(server: Server, host: str, port: int, threads: int, settings: Mapping[
 
 
 # Any: the server that waitress makes has no one type.
-def _bound(app: WsgiApp, host: str, port: int, threads: int) -> Any:
-    """What serves the app at an address. Raises OSError if that is taken; then nothing is left."""
+def bound(
+    app: Any,
+    host: str,
+    port: int,
+    threads: int,
+    max_body_bytes: int,
+    stop: Callable[[], None] = lambda: None,
+) -> Any:
+    """What serves a WSGI app at an address; ``stop`` has its streams end.
+
+    Raises OSError if the address is taken; then nothing is left.
+    """
     from waitress import server
 
     from mcp_actors.server.waitress_channels import limits, use_fair_channels
     from mcp_actors.server.waitress_threads import StreamingThreads
 
     connections: dict[int, Any] = {}
-    dispatcher = StreamingThreads(threads, app.stop)
-    bounds = limits(app.settings.max_body_bytes)
+    dispatcher = StreamingThreads(threads, stop)
+    bounds = limits(max_body_bytes)
     try:
         made = server.create_server(
             app, map=connections, _dispatcher=dispatcher, host=host, port=port, threads=threads, **bounds

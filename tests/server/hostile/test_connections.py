@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import resource
 import socket
 import time
@@ -11,8 +12,10 @@ from typing import Any
 import pytest
 
 from mcp_actors import Server
+from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.server import waitress_channels
 from mcp_actors.server.waitress_channels import MOST_CONNECTIONS, FairChannel, limits
+from mcp_actors.server.web import bound
 
 pytestmark = pytest.mark.requirement("security:limits")
 
@@ -36,6 +39,11 @@ class Listener:
         self.adj = Adjustments()
         self.map: dict[int, Any] = {}
         self.lines: list[socket.socket] = []
+        self.triggered = 0
+
+    def pull_trigger(self) -> None:
+        """Wake the event loop."""
+        self.triggered += 1
 
     def connect(self) -> FairChannel:
         ours, theirs = socket.socketpair()
@@ -88,6 +96,95 @@ def test_only_a_client_that_takes_nothing_for_long_is_hung_up_on(listener: Liste
     assert (channel.writable(), channel.connected) == (True, True), "it took something just now"
     channel.last_activity = long_ago
     assert (channel.writable(), channel.connected) == (False, False)
+
+
+def test_what_is_gathered_leaves_as_one(listener: Listener) -> None:
+    channel = listener.connect()
+    sent = _watch_sending(channel, takes=True)
+    pieces = channel.gather()
+    channel.write_soon(b"head ")
+    channel.write_soon(b"and body")
+    assert sent == []
+    channel.write_gathered(pieces)
+    channel.write_soon(b", and more")
+    assert [data for data, _ in sent] == [b"head and body", b", and more"]
+
+
+def test_the_head_of_an_answer_leaves_with_the_first_piece_of_its_body(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent: list[bytes] = []
+    send = FairChannel.send
+
+    def watched(channel: FairChannel, data: bytes, do_close: bool = True) -> int:
+        sent.append(bytes(data))
+        return int(send(channel, data, do_close))
+
+    monkeypatch.setattr(FairChannel, "send", watched)
+    assert _served([b"first", b"second"]).endswith(b"firstsecond")
+    assert [piece.partition(b"\r\n\r\n")[2] for piece in sent[:1]] == [b"first"]
+    assert sent[1:] == [b"second"]
+
+
+def _served(pieces: list[bytes]) -> bytes:
+    """What a client receives of an answer in these pieces."""
+
+    def app(_environ: Any, start_response: Any) -> list[bytes]:
+        start_response("200 OK", [("Content-Length", str(sum(map(len, pieces))))])
+        return pieces
+
+    serving = bound(app, "127.0.0.1", 0, threads=1, max_body_bytes=1000)
+    received = b""
+    try:
+        with socket.create_connection(("127.0.0.1", int(serving.effective_port))) as line:
+            line.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            line.setblocking(False)
+            deadline = Deadline.after(5.0)
+            while not received.endswith(b"".join(pieces)) and not deadline.expired:
+                serving.asyncore.loop(timeout=0.05, map=serving._map, use_poll=True, count=1)
+                with contextlib.suppress(BlockingIOError):
+                    received += line.recv(65536)
+    finally:
+        serving.task_dispatcher.shutdown()
+        for channel in tuple(serving.active_channels.values()):
+            channel.handle_close()
+        serving.close()
+    return received
+
+
+def test_a_connection_is_the_thread_s_alone_while_that_writes(listener: Listener) -> None:
+    channel = listener.connect()
+    sent = _watch_sending(channel, takes=True)
+    channel.write_soon(b"an answer")
+    assert sent == [(b"an answer", False)], "the event loop would have asked for it over and over"
+    assert listener.triggered == 0
+
+
+def test_what_the_socket_does_not_take_is_left_to_the_event_loop(listener: Listener) -> None:
+    channel = listener.connect()
+    _watch_sending(channel, takes=False)
+    channel.write_soon(b"an answer")
+    assert (channel.writable(), listener.triggered > 0) == (True, True)
+
+
+def test_the_event_loop_makes_room_for_a_thread_that_waits_to_write(listener: Listener) -> None:
+    channel = listener.connect()
+    sent = _watch_sending(channel, takes=True)
+    channel.write_soon(b"x" * (Adjustments.outbuf_high_watermark + 1))
+    assert [writable for _, writable in sent] == [True]
+
+
+def _watch_sending(channel: Any, *, takes: bool) -> list[tuple[bytes, bool]]:
+    """What is sent, and whether the event loop would send at that moment, too."""
+    sent: list[tuple[bytes, bool]] = []
+
+    def send(data: bytes, do_close: bool = True) -> int:
+        del do_close
+        sent.append((bytes(data), channel.writable()))
+        return len(data) if takes else 0
+
+    channel.send = send
+    return sent
 
 
 @pytest.mark.parametrize(
