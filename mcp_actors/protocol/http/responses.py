@@ -132,9 +132,11 @@ def judge(outbound: Outbound, reply: Reply) -> Verdict:
 
 
 def judge_stream(reply: Reply, *, resuming_session: bool) -> StreamVerdict:
-    """What the response to a GET means; ``resuming_session``: our session had this stream before.
+    """What the response to a GET means; ``resuming_session``: our session had this stream before, or asked
+    for it and was not answered.
 
-    Servers that offer no stream say so with any 4xx: only where there was a stream 404 is about the session.
+    Servers that offer no stream say so with any 4xx, and say it to the first request for one: only to a
+    later one 404 is about the session.
     """
     if reply.streams:
         return EventStreamBody()

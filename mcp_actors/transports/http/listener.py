@@ -30,7 +30,8 @@ class Listener:
         self._wire = wire
         self._grip = Grip()
         self._story = Reconnection(Pace(attempts=None))
-        self._heard_before = False
+        # Whether there was a stream, or there would have been one had the network let us ask.
+        self._expected = False
 
     def run(self) -> None:
         """Listen, and again whenever the stream breaks off."""
@@ -54,6 +55,8 @@ class Listener:
                 return
             except (urllib3.exceptions.HTTPError, OSError) as error:
                 logger.debug("the stream of %s broke: %s", self._wire.label, type(error).__name__)
+                # A server that was started anew says "unknown session" to the next, not "no stream".
+                self._expected = True
                 lasted = None
             delay = self._story.delay(lasted, random.random)
             if delay is None or self._grip.rest(delay):
@@ -64,7 +67,7 @@ class Listener:
         self._grip.cut()
 
     def _listen(self) -> bool:
-        story, again = self._story, self._heard_before
+        story, again = self._story, self._expected
         response = self._wire.listen(story.last_event_id, self._grip, again=again)
         if response is None and story.resumable:
             # The server may have forgotten that event, and still offer a stream.
@@ -75,7 +78,7 @@ class Listener:
             self._wire.missed("the stream of news broke and could not be resumed")
         if response is None:
             return False
-        self._heard_before = True
+        self._expected = True
         reading = Reading(self._wire.inbox, self._wire.max_frame_bytes, self._story, set())
         reading.follow(response, self._grip)
         return True

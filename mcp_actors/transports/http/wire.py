@@ -213,7 +213,7 @@ class HttpWire:
     ) -> urllib3.BaseHTTPResponse | None:
         """Open a stream for what the server says unasked, or the rest of one; None if there is none.
 
-        ``again``: there was one before.
+        ``again``: there was one before, or an attempt that came to nothing.
         """
         rules = self._rules
         errand = Errand("GET", self._settings.url, rules.listening(last_event_id))

@@ -163,6 +163,18 @@ def test_a_stream_of_a_session_that_is_gone_ends_it_also_without_a_last_event(
     assert client.call_tool("echo", {}).text == "{}"
 
 
+@pytest.mark.requirement("connection:recover")
+def test_a_server_that_is_started_anew_before_the_first_stream_was_there_is_noticed(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer("2025-11-25")
+    peer.once("GET", Turn.reset, lambda turn: turn.status(404))
+    client = make_client(peer).wait_ready()
+    peer.await_listener()
+    assert len(peer.turns("initialize")) == 2
+    assert client.call_tool("echo", {}, wait=True).text == "{}"
+
+
 def test_a_refusal_of_a_stream_that_does_not_end_is_none_to_be_read(
     make_peer: MakePeer, make_client: MakeClient
 ) -> None:
