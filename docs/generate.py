@@ -38,6 +38,7 @@ CONNECTION: Final[dict[tuple[Enum, Enum], str]] = {
 }
 SESSION: Final[dict[tuple[Enum, Enum], str]] = {
     (Phase.FRESH, Phase.GREETED): "initialize is answered",
+    (Phase.FRESH, Phase.READY): "another process shook hands",
     (Phase.FRESH, Phase.CLOSING): "close(), and something runs",
     (Phase.FRESH, Phase.CLOSED): "the wire is over, or close()",
     (Phase.GREETED, Phase.READY): "the client goes on",

@@ -41,6 +41,7 @@ S = SessionMachine
 _GRID: Final[tuple[tuple[type, Cell, Cell, Cell, Cell, Cell], ...]] = (
     # event             fresh       greeted     ready       closing     closed
     (E.Received,        S.hear,     S.hear,     S.hear,     S.hear,     S.ignore),
+    (E.Resumed,         S.resume,   S.ignore,   S.ignore,   S.ignore,   S.ignore),
     (E.Concluded,       S.conclude, S.conclude, S.conclude, S.conclude, S.ignore),
     (E.Said,            S.say,      S.say,      S.say,      S.say,      S.ignore),
     (E.Asked,           S.ask,      S.ask,      S.ask,      S.ask,      S.leave_unasked),

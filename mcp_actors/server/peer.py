@@ -15,6 +15,7 @@ from mcp_actors.protocol.jsonrpc import Id
 from mcp_actors.protocol.serving import actions as A
 from mcp_actors.protocol.serving import events as E
 from mcp_actors.protocol.serving import frames
+from mcp_actors.protocol.serving.keepsake import Keepsake
 from mcp_actors.protocol.serving.questions import Unanswered
 from mcp_actors.protocol.serving.states import Phase
 from mcp_actors.protocol.serving.terms import Refused, Terms
@@ -122,6 +123,10 @@ class Peer:
         """Something came of a call. Nothing happens if it is over."""
         self._turns.bring(_OfCall(call, event))
 
+    def resume(self, keepsake: Keepsake) -> None:
+        """Go on where another process was."""
+        self._turns.bring(E.Resumed(keepsake))
+
     def cancel(self, id_: Id, reason: str) -> None:
         """Nobody wants the answer to that request any more."""
         self._turns.bring(E.Dismissed(id_, reason))
@@ -181,6 +186,11 @@ class Peer:
     def running(self) -> int:
         """How many requests run or wait for a worker."""
         return len(self._machine.reception.running)
+
+    @property
+    def keepsake(self) -> Keepsake | None:
+        """What another process would have to know to go on."""
+        return self._machine.keepsake
 
     @property
     def version(self) -> str | None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from mcp_actors.server.authorization.authorization import Authorization
     from mcp_actors.server.http.app import WsgiApp
     from mcp_actors.server.http.event_store import EventStore
+    from mcp_actors.server.http.session_store import SessionStore
 
 M = TypeVar("M", bound=Callable[..., Any])
 
@@ -141,6 +142,7 @@ class Server(SkillsFace):
         *,
         authorization: Authorization | None = None,
         event_store: EventStore | None = None,
+        session_store: SessionStore | None = None,
         **settings: Any,
     ) -> WsgiApp:
         """This server as a WSGI app: Streamable HTTP of both eras, and HTTP+SSE. See `HttpSettings`."""
@@ -149,7 +151,7 @@ class Server(SkillsFace):
         if authorization is not None:
             self._tells_clients_apart = True
             self._profiles = []
-        return app_of(self, authorization, event_store, settings)
+        return app_of(self, authorization, event_store, session_store, settings)
 
     def run_http(
         self,

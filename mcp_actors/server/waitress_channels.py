@@ -46,6 +46,8 @@ def limits(max_body_bytes: int) -> dict[str, Any]:
 class WholeAnswer(WSGITask):
     """One request, whose answer's head is written together with the first piece of its body."""
 
+    channel: FairChannel
+
     def write(self, data: bytes) -> None:
         """A piece of the body. On the thread that runs the app."""
         if self.wrote_header or not data:

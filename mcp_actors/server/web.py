@@ -16,6 +16,7 @@ from mcp_actors.server.authorization.authorization import Authorization
 from mcp_actors.server.authorization.principal import Principal
 from mcp_actors.server.http.app import WsgiApp
 from mcp_actors.server.http.event_store import EventStore
+from mcp_actors.server.http.session_store import SessionStore
 from mcp_actors.server.http.settings import HttpSettings
 from mcp_actors.server.outlet import Outlet
 from mcp_actors.server.peer import Peer
@@ -102,11 +103,12 @@ def app_of(
     server: Server,
     authorization: Authorization | None,
     event_store: EventStore | None,
+    session_store: SessionStore | None,
     settings: Mapping[str, Any],
 ) -> WsgiApp:
     """The server as a WSGI app."""
     peers = Peers(server)
-    app = WsgiApp(HttpSettings(**settings), peers, authorization, Rules(server), event_store)
+    app = WsgiApp(HttpSettings(**settings), peers, authorization, Rules(server), event_store, session_store)
     peers.app = app
     return app
 

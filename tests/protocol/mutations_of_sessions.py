@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.protocol.mutation import Mutation
 
 WORLD = "serving/test_session_properties.py"
+RESUMING = "serving/test_resuming.py"
 ASKING, NEWS, LISTENING = "serving/test_asking.py", "serving/test_news.py", "serving/test_listening.py"
 
 SAID = (
@@ -151,5 +152,27 @@ SAID = (
         "        self._attend(self.phase)\n        return self._settle()\n",
         "        return self._settle()\n",
         (LISTENING,),
+    ),
+    # Sessions that go on elsewhere.
+    Mutation(
+        "what a client watched is forgotten where its session goes on",
+        "serving/reception.py",
+        "        self._watched = set(keepsake.watched)\n",
+        "",
+        (RESUMING,),
+    ),
+    Mutation(
+        "a session goes on under a revision that is not spoken",
+        "serving/cells.py",
+        "        if not self.reception.resume(event.keepsake):\n",
+        "        if self.reception.resume(event.keepsake) is None:\n",
+        (RESUMING,),
+    ),
+    Mutation(
+        "who goes on elsewhere hears of no changes",
+        "serving/cells.py",
+        "        self._attend(Phase.READY)\n",
+        "",
+        (RESUMING,),
     ),
 )

@@ -22,6 +22,7 @@ from mcp_actors.protocol.serving.actions import (
 )
 from mcp_actors.protocol.serving.asking import Asking
 from mcp_actors.protocol.serving.entry import params_of, shown
+from mcp_actors.protocol.serving.keepsake import Keepsake
 from mcp_actors.protocol.serving.policy import SessionPolicy
 from mcp_actors.protocol.serving.profile import Profile
 from mcp_actors.protocol.serving.reception import Reception
@@ -56,6 +57,11 @@ class SessionCells:
     def agreed(self) -> Terms | None:
         """What the handshake settled; None before one."""
         return self.reception.agreed
+
+    @property
+    def keepsake(self) -> Keepsake | None:
+        """What another process would have to know; None before a handshake."""
+        return self.reception.keepsake
 
     @property
     def busy(self) -> bool:
@@ -138,6 +144,13 @@ class SessionCells:
         self._out.append(Heard(message.method, params))
         initialized = message.method == _INITIALIZED and self.phase is Phase.GREETED
         return Phase.READY if initialized else self.phase
+
+    def resume(self, event: E.Resumed) -> Phase:
+        if not self.reception.resume(event.keepsake):
+            # Settled by a server that spoke another revision.
+            return self.phase
+        self._attend(Phase.READY)
+        return Phase.READY
 
     # What the server's own code does.
 

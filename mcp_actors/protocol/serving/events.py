@@ -9,6 +9,7 @@ from msgspec import Struct
 from mcp_actors.protocol import jsonrpc
 from mcp_actors.protocol.codec import JsonObject
 from mcp_actors.protocol.jsonrpc import Id
+from mcp_actors.protocol.serving.keepsake import Keepsake
 from mcp_actors.protocol.serving.news import News
 from mcp_actors.protocol.serving.questions import Question
 
@@ -18,6 +19,12 @@ class Received(Struct, frozen=True):
 
     message: jsonrpc.Message
     modern: bool = False
+
+
+class Resumed(Struct, frozen=True):
+    """The client shook hands with another process; here its session goes on."""
+
+    keepsake: Keepsake
 
 
 class Concluded(Struct, frozen=True):
@@ -89,6 +96,7 @@ class GraceOver(Struct, frozen=True):
 
 Event: TypeAlias = (
     Received
+    | Resumed
     | Concluded
     | Said
     | Asked

@@ -15,6 +15,7 @@ from mcp_actors.protocol.serving.actions import Action, Heard, Run, Send, Violat
 from mcp_actors.protocol.serving.bundles import Bundle, Bundles, array
 from mcp_actors.protocol.serving.events import Said
 from mcp_actors.protocol.serving.finishing import finished
+from mcp_actors.protocol.serving.keepsake import Keepsake
 from mcp_actors.protocol.serving.listens import MAX_WATCHED, Listens, listen_of
 from mcp_actors.protocol.serving.news import CORE_TASK_STATUS, FILTERS, METHODS, News, covers
 from mcp_actors.protocol.serving.policy import SessionPolicy
@@ -51,7 +52,7 @@ class Reception:
         self._out = out
         self._bundles = Bundles()
         self._watched: set[str] = set()
-        self._level = policy.log_level
+        self._chosen_level: str | None = None
         self.agreed = agreed
         self.running: dict[Id, _Running] = {}
         self.listens = Listens()
@@ -60,6 +61,30 @@ class Reception:
     def greeted(self) -> bool:
         """Whether a handshake was begun."""
         return self.agreed is not None
+
+    @property
+    def keepsake(self) -> Keepsake | None:
+        """What was agreed on and set; None before anything was. Any thread: the set is copied in one step."""
+        agreed = self.agreed
+        if agreed is None:
+            return None
+        return Keepsake(
+            agreed.revision.version,
+            agreed.capabilities,
+            agreed.client_info,
+            self._chosen_level,
+            tuple(sorted(self._watched)),
+        )
+
+    def resume(self, keepsake: Keepsake) -> bool:
+        """Go on where another process was. False if the revision is none that is spoken here."""
+        revision = self._profile().revision(keepsake.version, stateless=False)
+        if revision is None:
+            return False
+        self.agreed = Terms(revision, keepsake.capabilities, keepsake.client_info)
+        self._chosen_level = keepsake.log_level
+        self._watched = set(keepsake.watched)
+        return True
 
     # Requests.
 
@@ -276,7 +301,7 @@ class Reception:
         level = job.params.get("level")
         if level not in LEVELS:
             return Refused(jsonrpc.INVALID_PARAMS, f"level must be one of {', '.join(LEVELS)}")
-        self._level = level
+        self._chosen_level = level
         return {}
 
     def _subscribe(self, job: Job) -> JsonObject | Refused:
@@ -323,6 +348,10 @@ class Reception:
     def _wants(self, level: str, terms: Terms) -> bool:
         threshold = terms.log_level if terms.revision.stateless else self._level
         return threshold is not None and LEVELS.index(level) >= LEVELS.index(threshold)
+
+    @property
+    def _level(self) -> str:
+        return self._chosen_level or self._policy.log_level
 
     def _concerns(self, news: News, agreed: Terms) -> bool:
         if news.kind == "updated":

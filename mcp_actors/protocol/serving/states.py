@@ -20,7 +20,7 @@ class Phase(Enum):
 
 #: The only changes of state there are; whatever is not in here is a bug.
 EDGES: Final[Mapping[Phase, frozenset[Phase]]] = {
-    Phase.FRESH: frozenset({Phase.GREETED, Phase.CLOSING, Phase.CLOSED}),
+    Phase.FRESH: frozenset({Phase.GREETED, Phase.READY, Phase.CLOSING, Phase.CLOSED}),
     Phase.GREETED: frozenset({Phase.READY, Phase.CLOSING, Phase.CLOSED}),
     Phase.READY: frozenset({Phase.CLOSING, Phase.CLOSED}),
     Phase.CLOSING: frozenset({Phase.CLOSED}),

@@ -31,6 +31,7 @@ from mcp_actors.server.http.reply import (
     rejection,
     unavailable,
 )
+from mcp_actors.server.http.session_store import SessionStore
 from mcp_actors.server.http.settings import HttpSettings
 from mcp_actors.server.http.wsgi_request import WsgiRequest
 
@@ -50,6 +51,7 @@ class WsgiApp:
         authorization: who is let in; None: everybody.
         tools: what is known of tools before they are called.
         store: keeps events for streams that break; None: in memory.
+        session_store: lets sessions go on in other processes; None: each lives in its own.
     """
 
     def __init__(
@@ -59,12 +61,14 @@ class WsgiApp:
         authorization: Gatekeeper | None = None,
         tools: ToolRules | None = None,
         store: EventStore | None = None,
+        session_store: SessionStore | None = None,
     ) -> None:
         self.settings = settings
         self._peers = peers
         self._gate = authorization
         self._tools = tools or NoRules()
         self._store = store
+        self._session_store = session_store
         self._allowed = settings.allowed
         self._cors = Cors(settings.cors)
         self._desks: dict[int, Desk] = {}
@@ -91,7 +95,7 @@ class WsgiApp:
         pid = os.getpid()
         found = self._desks.get(pid)
         if found is None:
-            found = Desk(self.settings, self._peers, self._tools, self._store)
+            found = Desk(self.settings, self._peers, self._tools, self._store, self._session_store)
             # Whoever comes first; a dictionary sets one of two.
             found = self._desks.setdefault(pid, found)
         return found

@@ -8,6 +8,7 @@ from typing import Protocol
 from mcp_actors.protocol.codec import JsonObject
 from mcp_actors.protocol.http.param_headers import ParamHeaders
 from mcp_actors.protocol.jsonrpc import Id, Message
+from mcp_actors.protocol.serving.keepsake import Keepsake
 from mcp_actors.server.authorization.denied import Denied
 from mcp_actors.server.authorization.principal import Principal
 from mcp_actors.server.loan import Loan
@@ -46,6 +47,13 @@ class Peer(Protocol):
     @property
     def settled(self) -> bool:
         """Whether nothing would have to be ended if it were gone."""
+
+    def resume(self, keepsake: Keepsake) -> None:
+        """Go on where another process was; nothing happens if its revision is not spoken here."""
+
+    @property
+    def keepsake(self) -> Keepsake | None:
+        """What another process would have to know to go on; None before a handshake."""
 
     @property
     def version(self) -> str | None:

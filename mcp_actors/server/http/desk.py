@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable
+from typing import Final
 
+from mcp_actors.protocol.http.rejections import Rejected
+from mcp_actors.protocol.serving.keepsake import Keepsake
 from mcp_actors.server.authorization.principal import Principal
 from mcp_actors.server.http.budgets import StreamBudget
 from mcp_actors.server.http.contract import Peer, Peers, ToolRules
 from mcp_actors.server.http.event_store import EventStore, MemoryEventStore
 from mcp_actors.server.http.inbox import Inbox, Watch
 from mcp_actors.server.http.legacy_session import LegacySession, LegacyStream
+from mcp_actors.server.http.session_store import SessionStore
 from mcp_actors.server.http.sessions import Session, SessionTable, owner_of
 from mcp_actors.server.http.settings import HttpSettings
+from mcp_actors.server.http.shared_sessions import SharedSessions, StoredSession
 from mcp_actors.server.http.streams import Streams
 from mcp_actors.server.http.wsgi_request import WsgiRequest
 from mcp_actors.server.loan import Loan, loan_of_this_thread
 from mcp_actors.server.outlet import Outlet
+
+#: Streams are counted from a number of their own where a session goes on; ids of events hold 18 digits.
+_STREAMS_OF_ONE: Final = 10**6
+_MOST_PROCESSES: Final = 10**11
 
 
 class Desk:
@@ -28,6 +38,7 @@ class Desk:
         peers: Peers,
         tools: ToolRules,
         store: EventStore | None = None,
+        session_store: SessionStore | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.settings = settings
@@ -41,6 +52,7 @@ class Desk:
         self.legacy: SessionTable[LegacySession] = SessionTable(
             settings.max_sessions, settings.session_idle, clock
         )
+        self.shared = None if session_store is None else SharedSessions(session_store)
         self.store = store or MemoryEventStore(settings.max_events, settings.max_event_bytes)
         # Peers that are there for one POST. A plain dictionary used as a set: each change is one operation.
         self._guests: dict[int, Peer] = {}
@@ -60,17 +72,36 @@ class Desk:
 
     def new_session(self, principal: Principal | None) -> Session:
         """A client that wants to shake hands. Raises ``Rejected``."""
-
-        def make(id: str) -> Session:
-            streams = Streams(id, self.store, self.inbox, self.settings.retry_ms, lambda: self._forget(id))
-            peer = self.peers(streams, name="http", principal=principal)
-            return Session(id, owner_of(principal), streams, peer)
-
-        session = self.sessions.create(make)
+        session = self.sessions.create(lambda id: self._made(id, principal))
         if self.stopping:
             # Whoever stopped us may have gone through the sessions before this one was there.
             session.stop()
         return session
+
+    def session(self, id: str, principal: Principal | None) -> Session:
+        """The session of a client, wherever it shook hands. Raises ``Rejected``."""
+        if self.shared is not None:
+            self._resume(self.shared, id, principal)
+        return self.sessions.find(id, owner_of(principal))
+
+    def keep(self, session: Session) -> None:
+        """Let other processes know what its client has set."""
+        if self.shared is None:
+            return
+        with session.keeping:
+            keepsake = session.peer.keepsake
+            if keepsake is None or keepsake == session.kept:
+                return
+            if self.shared.save(session.id, StoredSession(session.owner, keepsake)):
+                session.kept = keepsake
+
+    def end_session(self, session: Session, reason: str) -> None:
+        """End a session, here and everywhere."""
+        self.sessions.remove(session.id)
+        if self.shared is not None:
+            self.shared.forget(session.id)
+            self.store.forget(session.id)
+        session.end(reason)
 
     def new_legacy_session(self, principal: Principal | None) -> LegacySession:
         """A client of HTTP+SSE. Raises ``Rejected``."""
@@ -114,6 +145,34 @@ class Desk:
         for guest in tuple(self._guests.values()):
             guest.stop()
 
-    def _forget(self, session: str) -> None:
-        self.sessions.remove(session)
-        self.store.forget(session)
+    def _made(self, id: str, principal: Principal | None, first_key: int = 0) -> Session:
+        settings = self.settings
+        streams = Streams(id, self.store, self.inbox, settings.retry_ms, lambda: self._forget(id), first_key)
+        peer = self.peers(streams, name="http", principal=principal)
+        return Session(id, owner_of(principal), streams, peer)
+
+    def _resume(self, shared: SharedSessions, id: str, principal: Principal | None) -> None:
+        """Have a session here that others know, and none that others ended."""
+        stored = shared.load(id)
+        if stored is None:
+            left = self.sessions.remove(id)
+            if left is not None:
+                left.end("the session was ended in another process")
+        elif stored.owner == owner_of(principal):
+            self.sessions.ensure(id, lambda id: self._resumed(id, principal, stored.keepsake))
+
+    def _resumed(self, id: str, principal: Principal | None, keepsake: Keepsake) -> Session:
+        session = self._made(id, principal, secrets.randbelow(_MOST_PROCESSES) * _STREAMS_OF_ONE)
+        session.peer.resume(keepsake)
+        if session.peer.version is None:
+            raise Rejected(404, "this session cannot go on here: its revision is not spoken any more")
+        session.kept = keepsake
+        if self.stopping:
+            session.stop()
+        return session
+
+    def _forget(self, id: str) -> None:
+        self.sessions.remove(id)
+        if self.shared is None:
+            # Otherwise it may go on elsewhere.
+            self.store.forget(id)

@@ -14,7 +14,7 @@ from mcp_actors.server.http.desk import Desk
 from mcp_actors.server.http.event_body import EventBody, first_of
 from mcp_actors.server.http.inbox import ClientGone, Closed, Event, Item, Watch
 from mcp_actors.server.http.reply import Reply, empty_reply, json_reply, stream_reply, unavailable
-from mcp_actors.server.http.sessions import Session, owner_of
+from mcp_actors.server.http.sessions import Session
 from mcp_actors.server.http.streams import Connection
 from mcp_actors.server.http.wsgi_request import WsgiRequest
 
@@ -52,8 +52,7 @@ def leave_session(desk: Desk, request: WsgiRequest, principal: Principal | None)
     check_session_headers(request.headers)
     _refuse_without_sessions(desk)
     session = _session(desk, request, principal)
-    desk.sessions.remove(session.id)
-    session.end("the client ended the session")
+    desk.end_session(session, "the client ended the session")
     return empty_reply(204)
 
 
@@ -121,13 +120,14 @@ def _connected(session: Session, last_event_id: str | None) -> Connection:
 def _leave(desk: Desk, session: Session, connection: Connection) -> None:
     session.streams.leave(connection)
     session.used = desk.clock()
+    desk.keep(session)
 
 
 def _session(desk: Desk, request: WsgiRequest, principal: Principal | None) -> Session:
     id = request.headers.get(_HEADER)
     if id is None:
         raise Rejected(400, f"the header {SESSION_ID} is missing")
-    return desk.sessions.find(id.strip(), owner_of(principal))
+    return desk.session(id.strip(), principal)
 
 
 def _has_batches(session: Session) -> bool:

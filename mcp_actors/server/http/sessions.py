@@ -10,6 +10,7 @@ from typing import Final, Generic, Protocol, TypeVar
 
 from mcp_actors.protocol.http.rejections import Rejected
 from mcp_actors.protocol.http.session_id import redacted
+from mcp_actors.protocol.serving.keepsake import Keepsake
 from mcp_actors.server.authorization.principal import Principal
 from mcp_actors.server.http.contract import Peer
 from mcp_actors.server.http.reply import unavailable
@@ -60,6 +61,9 @@ class Session:
         self.streams = streams
         self.peer = peer
         self.used = 0.0
+        #: What other processes know of it, and who tells them.
+        self.kept: Keepsake | None = None
+        self.keeping = threading.Lock()
 
     @property
     def primes(self) -> bool:
@@ -92,6 +96,7 @@ class SessionTable(Generic[S]):
         self._idle = idle
         self._clock = clock
         self._lock = threading.Lock()
+        self._resuming = threading.Lock()
         self._sessions: dict[str, S] = {}
         self._reserved = 0
         self._swept = clock()
@@ -99,8 +104,8 @@ class SessionTable(Generic[S]):
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def create(self, make: Callable[[str], S]) -> S:
-        """Know a session from now on, which ``make`` makes for an id.
+    def create(self, make: Callable[[str], S], id: str | None = None) -> S:
+        """Know a session from now on, which ``make`` makes for an id: this one, or one that nobody guesses.
 
         Raises:
             Rejected: there are as many as may be; then none is made.
@@ -108,8 +113,8 @@ class SessionTable(Generic[S]):
         self._reserve()
         session: S | None = None
         try:
-            # 256 bits in visible ASCII: nobody guesses it.
-            session = make(secrets.token_hex(32))
+            # 256 bits in visible ASCII.
+            session = make(secrets.token_hex(32) if id is None else id)
             session.used = self._clock()
         finally:
             with self._lock:
@@ -130,10 +135,17 @@ class SessionTable(Generic[S]):
         session.used = self._clock()
         return session
 
-    def remove(self, id: str) -> None:
-        """Forget a session."""
+    def ensure(self, id: str, make: Callable[[str], S]) -> None:
+        """Know a session that others know by this id. Raises what `create` does."""
+        # Two requests of it may be the first here.
+        with self._resuming:
+            if id not in self._sessions:
+                self.create(make, id)
+
+    def remove(self, id: str) -> S | None:
+        """Forget a session, and return it, if it is known."""
         with self._lock:
-            self._sessions.pop(id, None)
+            return self._sessions.pop(id, None)
 
     def sweep(self, now: float) -> int:
         """End the sessions that nobody has used for too long; how many there were."""

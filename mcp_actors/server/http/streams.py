@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 logger: Final = logging.getLogger("mcp_actors.server.http")
 
-#: The stream of the GET.
-LISTENING: Final = "0"
 _EVENT_ID: Final = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 
 
@@ -59,7 +57,11 @@ class Connection(Struct, frozen=True):
 
 
 class Streams:
-    """All streams of one session; an ``Outlet``. Any thread; one lock, under which nothing waits."""
+    """All streams of one session; an ``Outlet``. Any thread; one lock, under which nothing waits.
+
+    ``first_key``: where streams are counted from. Two processes that keep the events of the same session in
+    one store must not both count from 0.
+    """
 
     def __init__(
         self,
@@ -68,6 +70,7 @@ class Streams:
         make_inbox: Callable[[], Inbox],
         retry_ms: int = 1000,
         on_end: Callable[[], object] = lambda: None,
+        first_key: int = 0,
     ) -> None:
         self._session = session
         self._store = store
@@ -75,10 +78,11 @@ class Streams:
         self._retry_ms = retry_ms
         self._on_end = on_end
         self._lock = threading.Lock()
-        self._made = 0
+        self._made = first_key
         self._by_id: dict[Id, Stream] = {}
-        self._listening = Stream(LISTENING, (), primes=False)
-        self._open: dict[str, Stream] = {LISTENING: self._listening}
+        # That of the GET.
+        self._listening = Stream(str(first_key), (), primes=False)
+        self._open: dict[str, Stream] = {self._listening.key: self._listening}
         self._ended = False
 
     @property

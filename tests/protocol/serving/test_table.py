@@ -10,6 +10,7 @@ import pytest
 from mcp_actors.protocol import jsonrpc, session
 from mcp_actors.protocol.serving import events as E
 from mcp_actors.protocol.serving.actions import Transition
+from mcp_actors.protocol.serving.keepsake import Keepsake
 from mcp_actors.protocol.serving.news import News
 from mcp_actors.protocol.serving.questions import Question
 from mcp_actors.protocol.serving.states import EDGES, Phase
@@ -19,6 +20,7 @@ from tests.protocol.serving.talk import IN_PHASE, Talk, closing, frame, greeted,
 EVENTS = get_args(E.Event)
 SAMPLES: dict[type, E.Event] = {
     E.Received: E.Received(jsonrpc.scan(frame(id=1, method="ping"))),
+    E.Resumed: E.Resumed(Keepsake("2025-11-25", {})),
     E.Concluded: E.Concluded(1, b"{}"),
     E.Said: E.Said(1, "notifications/progress", {"progress": 1}),
     E.Asked: E.Asked(Question("ann", "roots/list", {}, None, 9.0)),
@@ -53,6 +55,8 @@ def edge(before: Phase, after: Phase) -> Talk:
     talk = IN_PHASE[before]()
     if after is Phase.GREETED:
         talk.request(1, "initialize", **initialize())
+    elif (before, after) == (Phase.FRESH, Phase.READY):
+        talk.feed(SAMPLES[E.Resumed])
     elif after is Phase.READY:
         talk.notify("notifications/initialized")
     elif after is Phase.CLOSING:
@@ -70,6 +74,7 @@ def test_every_drawn_arrow_can_be_gone_and_the_arrows_are_these() -> None:
     fresh, greeted_, ready_, closing_, closed_ = Phase
     assert arrows == {
         (fresh, greeted_),
+        (fresh, ready_),
         (fresh, closing_),
         (fresh, closed_),
         (greeted_, ready_),

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from mcp_actors.protocol import codec
 from mcp_actors.protocol.jsonrpc import Batch, Id, Message, Request, error_frame, result_frame
+from mcp_actors.protocol.serving.keepsake import Keepsake
 from mcp_actors.server.authorization.principal import Principal
 from mcp_actors.server.loan import Loan
 from mcp_actors.server.outlet import Outgoing
@@ -43,6 +44,7 @@ class FakePeer:
         self.version = assume
         self.busy = False
         self.settled = False
+        self.keepsake: Keepsake | None = None
         self.heard: list[tuple[Message, Principal | None, bool]] = []
         self.cancelled: list[Id] = []
         self.reasons: list[str] = []
@@ -76,6 +78,10 @@ class FakePeer:
     def gone(self, reason: str) -> None:
         self.reasons.append(reason)
 
+    def resume(self, keepsake: Keepsake) -> None:
+        self.keepsake = keepsake
+        self.version = keepsake.version
+
     def stop(self) -> None:
         self.stopped += 1
         self.outlet.end("stopped")
@@ -103,6 +109,7 @@ class FakePeer:
         if self.version is None:
             self.refuse(request.id, -32602)
         else:
+            self.keepsake = Keepsake(str(self.version), {})
             self.answer(request.id, {"protocolVersion": self.version})
 
     def echo(self, request: Request) -> None:
