@@ -37,6 +37,7 @@ OPTIONS: Final = {
     "instructions": "what a model should know before it uses the server",
     "lifespan": "what all handlers share; [lifespan](../server/middleware-and-lifespan.md)",
     "threads": "how many handlers may run at a time",
+    "max_client_threads": "how many of them may be for one client over HTTP; None: three quarters",
     "max_running": "how many requests of one client may run or wait",
     "page_size": "how many tools, resources or prompts are listed at once",
     "protocols": "the revisions to speak; [old clients](../server/old-clients.md)",
@@ -66,7 +67,11 @@ SETTINGS: Final = {
     "session_idle": "sessions that nobody uses for so many seconds are ended",
     "threads": "how many threads the WSGI server has, if that is known",
     "lend_threads": "short tools without a context run on the thread that serves their request",
-    "max_streams": "streams that may hold a thread each; None: all threads but two, 16 if that is not known",
+    "max_streams": "streams that may hold a thread each; None: three quarters of the threads or more, 16 if "
+    "that is not known",
+    "max_requests": "requests that may hold a thread each; None: all threads but one or two, any number if "
+    "that is not known",
+    "max_client_requests": "how many of them one client may have; None: three quarters",
     "sse_after": "seconds after which an answer that is not there yet begins as a stream",
     "keep_alive": "seconds between two signs of life of a silent stream",
     "look_every": "seconds between two looks whether the client is still there",

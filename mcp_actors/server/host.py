@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from itertools import takewhile
 from typing import Any, Final, Protocol
 
 from mcp_actors.protocol.codec import JsonObject
@@ -18,6 +20,7 @@ from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.directory import Directory
 from mcp_actors.runtime.hands import Hands, HandsKeeper, Job
 from mcp_actors.runtime.ref import Ref
+from mcp_actors.runtime.shares import Shares
 from mcp_actors.runtime.supervision import ChildSpec
 from mcp_actors.runtime.supervisor import Supervisor
 from mcp_actors.server.call import Call
@@ -60,6 +63,7 @@ class Host:
         heard: Callable[[Peer, str, JsonObject], None],
         farewell: Callable[[], None],
         threads: int,
+        client_threads: int | None = None,
     ) -> None:
         self.name = name
         self.profile = profile
@@ -75,6 +79,7 @@ class Host:
         self._threads = threads
         self._hands: Hands | None = None
         self._undone: list[Job] = []
+        self._shares = Shares(self._submit, client_threads or max(1, threads * 3 // 4))
         # Plain dicts used as sets: each change is one operation, and whoever spreads news takes a copy.
         self._audience: dict[Peer, None] = {}
         self._lines: dict[Lasting, None] = {}
@@ -90,8 +95,13 @@ class Host:
 
     # Work.
 
-    def employ(self, jobs: Sequence[Callable[[], None]]) -> int:
-        """Have the workers do these; how many they took, from the first on."""
+    def employ(self, jobs: Sequence[Callable[[], None]], client: str | None = None) -> int:
+        """Have the workers do these; how many they took, from the first on.
+
+        ``client``: for whom. Those of one never have all workers, and wait for each other.
+        """
+        if client is not None:
+            return sum(1 for _ in takewhile(partial(self._shares.submit, client), jobs))
         hands = self._hands
         return 0 if hands is None or self.stopping else hands.submit_all(jobs)
 
@@ -168,6 +178,10 @@ class Host:
         for peer in tuple(self._audience):
             if news.kind != "task" or news.owner == peer.owner:
                 peer.bring(Published(news))
+
+    def _submit(self, job: Job) -> bool:
+        hands = self._hands
+        return hands is not None and not self.stopping and hands.submit(job)
 
     def _tell(self, message: object) -> None:
         timekeeper = self._directory.get(TIMEKEEPER)

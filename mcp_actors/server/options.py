@@ -35,6 +35,7 @@ class CommonOptions(TypedDict, total=False):
     instructions: str | None
     lifespan: Lifespan | None
     threads: int
+    max_client_threads: int | None
     max_running: int
     page_size: int
     protocols: Sequence[str]
@@ -54,6 +55,8 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
 
     Args:
         threads: how many handlers may run at a time.
+        max_client_threads: how many of them may be for one client over HTTP, whose further requests wait for
+            its own; None: three quarters.
         max_running: how many requests of one client may run or wait.
         ttl_ms, cache_scope: for how long, and by whom, listings and resources may be kept (2026-07-28).
         log_level: what a session hears of log messages before it says what it wants.
@@ -71,6 +74,7 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     instructions: str | None = None
     lifespan: Lifespan | None = None
     threads: int = 32
+    max_client_threads: int | None = None
     max_running: int = 1024
     page_size: int = 100
     protocols: Sequence[str] = tuple(revision.version for revision in ALL)
@@ -89,6 +93,8 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name} must be at least 1, not {value!r}")
+        if self.max_client_threads is not None and self.max_client_threads < 1:
+            raise ValueError(f"max_client_threads must be at least 1, not {self.max_client_threads!r}")
         if self.log_level not in LEVELS:
             raise ValueError(f"log_level must be one of {', '.join(LEVELS)}, not {self.log_level!r}")
         if self.cache_scope not in ("public", "private"):

@@ -68,6 +68,7 @@ class Peer:
     """All methods may be called by any thread; none of them blocks or raises.
 
     ``agreed``: the client counts as greeted, for a wire where it cannot be asked to introduce itself.
+    ``client``: peers of the same share the workers that one client may have; None: all may be its own.
     """
 
     def __init__(
@@ -78,7 +79,9 @@ class Peer:
         name: str,
         principal: Principal | None = None,
         agreed: Terms | None = None,
+        client: str | None = None,
     ) -> None:
+        self.client = client
         self.host = host
         self.name = name
         self.principal = principal
@@ -229,7 +232,7 @@ class Peer:
         burst, self._burst = self._burst, []
         if not burst:
             return
-        taken = self.host.employ([call.run for call in burst])
+        taken = self.host.employ([call.run for call in burst], self.client)
         for call in burst[taken:]:
             self.bring_for(call, E.Concluded(call.job.id, _BUSY, jsonrpc.INTERNAL_ERROR))
 

@@ -263,6 +263,7 @@ class Server(SkillsFace):
             heard=self._heard,
             farewell=self._resources.close,
             threads=self.options.threads,
+            client_threads=self.options.max_client_threads,
         )
         tasks.on_status(lambda record: _tell_of(host, record))
         host.keep(RunningTasks(tasks))

@@ -99,7 +99,7 @@ class TaskCalls:
             record = self._board.create(facts, ttl)
         except TooManyTasks as error:
             raise Refusal(jsonrpc.INTERNAL_ERROR, f"no more tasks: {error}") from None
-        if not call.peer.host.employ([lambda: self._work(call, record, work)]):
+        if not call.peer.host.employ([lambda: self._work(call, record, work)], call.peer.client):
             self._board.discard(record.id)
             raise Refusal(jsonrpc.INTERNAL_ERROR, "the server is busy")
         self._sweep_later(call.peer.host)

@@ -40,7 +40,13 @@ class Peers:
         self.app: WsgiApp | None = None
 
     def __call__(
-        self, outlet: Outlet, *, name: str, principal: Principal | None = None, assume: str | None = None
+        self,
+        outlet: Outlet,
+        *,
+        name: str,
+        principal: Principal | None = None,
+        assume: str | None = None,
+        client: str | None = None,
     ) -> Peer:
         host = self._server.host
         revision = None if assume is None else by_version(assume)
@@ -48,7 +54,8 @@ class Peers:
         if not host.keeps(self):
             host.keep(self)
             host.wake(self, _SWEEP_SECONDS, self._sweep)
-        return Peer(host, outlet, name=f"{self._server.name} {name}", principal=principal, agreed=agreed)
+        title = f"{self._server.name} {name}"
+        return Peer(host, outlet, name=title, principal=principal, agreed=agreed, client=client)
 
     def stop(self, deadline: Deadline) -> None:
         """Have sessions and streams end in good order."""

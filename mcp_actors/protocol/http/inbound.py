@@ -46,6 +46,11 @@ class Post(Struct, frozen=True):
     requests: tuple[Request, ...]
 
     @property
+    def id(self) -> Id | None:
+        """Of its request, if it brought one that is named by nothing else."""
+        return self.requests[0].id if len(self.requests) == 1 else None
+
+    @property
     def opens(self) -> bool:
         """Whether it asks for a session."""
         return isinstance(self.message, Request) and self.message.method == "initialize"

@@ -371,3 +371,5 @@ _OWN: Final[dict[str, Callable[[Reception, Job], JsonObject | Refused | None]]] 
     "resources/unsubscribe": Reception._unsubscribe,
     "subscriptions/listen": Reception._listen,
 }
+#: What a session answers in the turn in which it comes: nobody waits for that.
+AT_ONCE: Final = frozenset(_OWN) - {"subscriptions/listen"} | {"initialize"}

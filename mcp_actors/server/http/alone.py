@@ -20,14 +20,11 @@ def answer_alone(desk: Desk, request: WsgiRequest, post: Post, principal: Princi
     """Serve a POST with a peer that is made for it. Raises ``Rejected``."""
     if isinstance(post.message, Answer | Failure):
         raise Rejected(400, "without sessions nobody can have asked you anything")
-    stateless = post.era is Era.STATELESS
-    ids = [one.id for one in post.requests]
-    listens = stateless and any(one.method == "subscriptions/listen" for one in post.requests)
-    visit = Visit(desk, ids, listens=listens, cancels=stateless)
+    visit = Visit(desk, post, principal, request.address)
     staying = False
     try:
         _receive(desk, request, post, principal, visit)
-        reply = _reply(desk, request, post.era, visit) if ids else empty_reply(202)
+        reply = _reply(desk, request, post.era, visit) if post.requests else empty_reply(202)
         # The body of a stream lets the visitor go itself.
         staying = isinstance(reply.body, EventBody)
         return reply
@@ -40,7 +37,7 @@ def _receive(desk: Desk, request: WsgiRequest, post: Post, principal: Principal 
     stateless = post.era is Era.STATELESS
     assume = None if stateless or post.opens else version_of(request.headers)
     loan = desk.loan()
-    visit.enter(principal, assume).receive(post.message, principal, modern=stateless, loan=loan)
+    visit.enter(assume).receive(post.message, principal, modern=stateless, loan=loan)
     if loan is not None:
         loan.work()
 

@@ -204,7 +204,7 @@ class WsgiApp:
             {
                 "status": "stopping" if desk.stopping else "ok",
                 "sessions": len(desk.sessions) + len(desk.legacy),
-                "streams": desk.budget.taken,
+                "streams": desk.places.streams,
             },
         )
 

@@ -61,10 +61,17 @@ class Peer(Protocol):
 
 
 class Peers(Protocol):
-    """Makes peers. ``assume``: the client speaks this revision, and needs no handshake for it."""
+    """Makes peers. ``assume``: the client speaks this revision, and needs no handshake for it. ``client``:
+    peers of the same share what one client may take of the server."""
 
     def __call__(
-        self, outlet: Outlet, *, name: str, principal: Principal | None = None, assume: str | None = None
+        self,
+        outlet: Outlet,
+        *,
+        name: str,
+        principal: Principal | None = None,
+        assume: str | None = None,
+        client: str | None = None,
     ) -> Peer: ...
 
 

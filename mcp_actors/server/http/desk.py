@@ -10,11 +10,11 @@ from typing import Final
 from mcp_actors.protocol.http.rejections import Rejected
 from mcp_actors.protocol.serving.keepsake import Keepsake
 from mcp_actors.server.authorization.principal import Principal
-from mcp_actors.server.http.budgets import StreamBudget
 from mcp_actors.server.http.contract import Peer, Peers, ToolRules
 from mcp_actors.server.http.event_store import EventStore, MemoryEventStore
 from mcp_actors.server.http.inbox import Inbox, Watch
 from mcp_actors.server.http.legacy_session import LegacySession, LegacyStream
+from mcp_actors.server.http.places import Places
 from mcp_actors.server.http.session_store import SessionStore
 from mcp_actors.server.http.sessions import Session, SessionTable, owner_of
 from mcp_actors.server.http.settings import HttpSettings
@@ -45,7 +45,7 @@ class Desk:
         self.peers = peers
         self.tools = tools
         self.clock = clock
-        self.budget = StreamBudget(settings.streams)
+        self.places = Places(settings.requests, settings.streams, settings.client_requests, clock=clock)
         self.sessions: SessionTable[Session] = SessionTable(
             settings.max_sessions, settings.session_idle, clock
         )
@@ -108,17 +108,20 @@ class Desk:
 
         def make(id: str) -> LegacySession:
             stream = LegacyStream(self.inbox())
-            peer = self.peers(stream, name="sse", principal=principal)
-            return LegacySession(id, owner_of(principal), stream, peer)
+            owner = owner_of(principal)
+            peer = self.peers(stream, name="sse", principal=principal, client=owner or id)
+            return LegacySession(id, owner, stream, peer)
 
         session = self.legacy.create(make)
         if self.stopping:
             session.stop()
         return session
 
-    def new_guest(self, outlet: Outlet, principal: Principal | None, assume: str | None) -> Peer:
-        """A client that is there for one POST."""
-        guest = self.peers(outlet, name="http", principal=principal, assume=assume)
+    def new_guest(
+        self, outlet: Outlet, principal: Principal | None, assume: str | None, client: str | None = None
+    ) -> Peer:
+        """A client that is there for one POST. ``client`` tells those of one from those of others."""
+        guest = self.peers(outlet, name="http", principal=principal, assume=assume, client=client)
         self._guests[id(guest)] = guest
         if self.stopping:
             guest.stop()
@@ -148,8 +151,9 @@ class Desk:
     def _made(self, id: str, principal: Principal | None, first_key: int = 0) -> Session:
         settings = self.settings
         streams = Streams(id, self.store, self.inbox, settings.retry_ms, lambda: self._forget(id), first_key)
-        peer = self.peers(streams, name="http", principal=principal)
-        return Session(id, owner_of(principal), streams, peer)
+        owner = owner_of(principal)
+        peer = self.peers(streams, name="http", principal=principal, client=owner or id)
+        return Session(id, owner, streams, peer)
 
     def _resume(self, shared: SharedSessions, id: str, principal: Principal | None) -> None:
         """Have a session here that others know, and none that others ended."""

@@ -16,6 +16,7 @@ from mcp_actors.server.http.inbox import ClientGone, Closed, Event, Item, Watch
 from mcp_actors.server.http.reply import Reply, empty_reply, json_reply, stream_reply, unavailable
 from mcp_actors.server.http.sessions import Session
 from mcp_actors.server.http.streams import Connection
+from mcp_actors.server.http.visit import waits
 from mcp_actors.server.http.wsgi_request import WsgiRequest
 
 _HEADER = SESSION_ID.lower()
@@ -40,7 +41,7 @@ def listen_in_session(desk: Desk, request: WsgiRequest, principal: Principal | N
     _refuse_without_sessions(desk)
     session = _session(desk, request, principal)
     with ExitStack() as owed:
-        owed.callback(desk.budget.take())
+        owed.callback(desk.places.take(session.client, lasts=True).leave)
         connection = _connected(session, request.headers.get("last-event-id"))
         owed.callback(_leave, desk, session, connection)
         watch = desk.watch(connection.inbox, request)
@@ -58,8 +59,7 @@ def leave_session(desk: Desk, request: WsgiRequest, principal: Principal | None)
 
 def _opened(desk: Desk, request: WsgiRequest, post: Post, principal: Principal | None) -> Reply:
     if not post.opens:
-        ids = [one.id for one in post.requests]
-        raise Rejected(400, f"the header {SESSION_ID} is missing", id=ids[0] if len(ids) == 1 else None)
+        raise Rejected(400, f"the header {SESSION_ID} is missing", id=post.id)
     session = desk.new_session(principal)
     with ExitStack() as owed:
         # No session comes of a handshake that failed, or that nobody waited for.
@@ -76,6 +76,9 @@ def _answered(
 ) -> Reply:
     """One JSON answer if it comes first, a stream otherwise."""
     with ExitStack() as owed:
+        if waits(post):
+            # First: what is refused must not have begun.
+            owed.callback(desk.places.take(session.client, post.id).leave)
         # Before the peer hears of it: its answer must find a stream.
         connection = session.streams.open([one.id for one in post.requests], primes=session.primes)
         owed.callback(_leave, desk, session, connection)

@@ -24,7 +24,7 @@ def open_stream(desk: Desk, request: WsgiRequest, principal: Principal | None) -
         raise not_allowed("GET")
     check_get(request.headers)
     with ExitStack() as owed:
-        owed.callback(desk.budget.take())
+        owed.callback(desk.places.take(owner_of(principal), lasts=True).leave)
         session = desk.new_legacy_session(principal)
         owed.callback(session.end, "the client closed its stream")
         owed.callback(desk.legacy.remove, session.id)

@@ -66,6 +66,11 @@ class Session:
         self.keeping = threading.Lock()
 
     @property
+    def client(self) -> str:
+        """What tells its client from others."""
+        return self.owner or self.id
+
+    @property
     def primes(self) -> bool:
         """Whether its streams begin with an event to resume from."""
         return (self.peer.version or "") >= PRIMES_SINCE

@@ -7,6 +7,10 @@ from dataclasses import dataclass, fields
 from mcp_actors.protocol.http.origins import Origins
 
 MIB = 1024 * 1024
+#: From so many threads on two are kept free for what is over at once: signs of life, health, refusals.
+_MANY_THREADS = 16
+#: However many threads there are, no more than so many are kept from streams.
+_MOST_SPARED = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +31,12 @@ class HttpSettings:
         threads: how many threads the WSGI server has, if that is known.
         lend_threads: tools that have shown to be short, and that take no context, run on the thread that
             serves their request instead of one of the server's own.
-        max_streams: streams that may hold a thread each; None: all threads but two, 16 if that is not known.
+        max_streams: streams that may hold a thread each; None: about three quarters of the threads and never
+            the last two, 16 if their number is not known.
+        max_requests: requests, streams among them, that may hold a thread each; None: all threads but one
+            or two, any number if that is not known.
+        max_client_requests: how many of these one client may have, as its token or its session tells it from
+            others, or its address where it has neither; None: three quarters.
         sse_after: when an answer that is not there yet begins as a stream.
         keep_alive: how often a silent stream gives a sign of life.
         look_every: how often to see whether the client is still there.
@@ -52,6 +61,8 @@ class HttpSettings:
     threads: int | None = None
     lend_threads: bool = True
     max_streams: int | None = None
+    max_requests: int | None = None
+    max_client_requests: int | None = None
     sse_after: float = 15.0
     keep_alive: float = 15.0
     look_every: float = 1.0
@@ -83,4 +94,20 @@ class HttpSettings:
         """How many streams may hold a thread each."""
         if self.max_streams is not None:
             return self.max_streams
-        return 16 if self.threads is None else max(1, self.threads - 2)
+        if self.threads is None:
+            return 16
+        return max(1, self.threads - max(2, min(self.threads // 4, _MOST_SPARED)))
+
+    @property
+    def requests(self) -> int | None:
+        """How many requests may hold a thread each; None: any number."""
+        if self.max_requests is not None or self.threads is None:
+            return self.max_requests
+        return max(1, self.threads - (1 if self.threads < _MANY_THREADS else 2))
+
+    @property
+    def client_requests(self) -> int | None:
+        """How many of them may be of one client; None: any number."""
+        if self.max_client_requests is not None or self.requests is None:
+            return self.max_client_requests
+        return max(1, self.requests * 3 // 4)

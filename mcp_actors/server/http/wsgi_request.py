@@ -39,6 +39,11 @@ class WsgiRequest:
         return f"{environ.get('wsgi.url_scheme', 'http')}://{host}{path}{'?' if query else ''}{query}"
 
     @property
+    def address(self) -> str | None:
+        """Where the client is, or the proxy in front of us."""
+        return self._environ.get("REMOTE_ADDR") or None
+
+    @property
     def presence(self) -> Presence | None:
         """How to see that the client has gone, if there is a way."""
         return presence_in(self._environ)

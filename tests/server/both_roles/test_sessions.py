@@ -62,7 +62,7 @@ def test_a_session_that_nobody_uses_expires_and_is_replaced_when_it_is_used(
     # The second client gets no stream, and so it is idle between its calls.
     app = host(max_streams=1)
     first, second = connect().wait_ready(), connect()
-    until(lambda: app.desk.budget.taken == 1)
+    until(lambda: app.desk.places.streams == 1)
     assert second.call_tool("where").text == "here"
     assert len(app.desk.sessions) == 2
     app.sweep(time.monotonic() + A_DAY)
@@ -89,7 +89,7 @@ def test_a_server_without_sessions_serves_clients_that_expect_one(host: Host, co
     assert client.call_tool("where").text == "here"
     assert [tool.name for tool in client.list_tools()] == ["where"]
     client.ping()
-    assert (len(app.desk.sessions), app.desk.budget.taken) == (0, 0)
+    assert (len(app.desk.sessions), app.desk.places.streams) == (0, 0)
 
 
 def test_a_server_that_is_stopped_refuses_and_says_so(host: Host, connect: Connect) -> None:
@@ -98,4 +98,4 @@ def test_a_server_that_is_stopped_refuses_and_says_so(host: Host, connect: Conne
     app.stop()
     with pytest.raises(errors.McpError):
         client.call_tool("where")
-    until(lambda: app.desk.budget.taken == 0)
+    until(lambda: app.desk.places.streams == 0)

@@ -149,8 +149,15 @@ class FakePeers:
         }
 
     def __call__(
-        self, outlet: Any, *, name: str, principal: Principal | None = None, assume: str | None = None
+        self,
+        outlet: Any,
+        *,
+        name: str,
+        principal: Principal | None = None,
+        assume: str | None = None,
+        client: str | None = None,
     ) -> FakePeer:
+        del client
         peer = _Observed(self, outlet, name, principal, assume)
         self.made.append(peer)
         return peer

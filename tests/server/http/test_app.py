@@ -218,7 +218,7 @@ def test_a_stream_that_cannot_even_begin_is_freed(site: Site) -> None:
             site.app(environ, start_response)
     with pytest.raises(BrokenPipeError):
         site.app(environ | {"PATH_INFO": "/nowhere"}, start_response)
-    assert site.app.desk.budget.taken == 0
+    assert site.app.desk.places.streams == 0
 
 
 # Health.
@@ -472,8 +472,30 @@ def test_a_string_is_no_list_of_strings() -> None:
         HttpSettings(hosts="localhost")  # type: ignore[arg-type]
 
 
-def test_two_threads_are_kept_free_of_streams() -> None:
+def test_threads_are_kept_free_of_streams() -> None:
     assert HttpSettings().streams == 16
+    assert HttpSettings(threads=16).streams == 12
     assert HttpSettings(threads=8).streams == 6
     assert HttpSettings(threads=1).streams == 1
+    assert HttpSettings(threads=300).streams == 292
     assert HttpSettings(threads=8, max_streams=3).streams == 3
+
+
+@pytest.mark.requirement("security:limits")
+@pytest.mark.parametrize(
+    ("settings", "requests", "of_one_client"),
+    [
+        ({}, None, None),
+        ({"max_client_requests": 5}, None, 5),
+        ({"threads": 1}, 1, 1),
+        ({"threads": 8}, 7, 5),
+        ({"threads": 16}, 14, 10),
+        ({"threads": 16, "max_requests": 4}, 4, 3),
+        ({"threads": 16, "max_client_requests": 2}, 14, 2),
+    ],
+)
+def test_a_thread_is_kept_free_of_requests(
+    settings: dict[str, Any], requests: int | None, of_one_client: int | None
+) -> None:
+    chosen = HttpSettings(**settings)
+    assert (chosen.requests, chosen.client_requests) == (requests, of_one_client)

@@ -44,7 +44,7 @@ def test_the_session_ends_with_its_stream(site: Site) -> None:
     stream.close()
     assert site.peers.last.reasons == ["the client closed its stream"]
     assert site.post(request("echo"), **where).status == 404
-    assert site.app.desk.budget.taken == 0
+    assert site.app.desk.places.streams == 0
     assert len(site.app.desk.legacy) == 0
 
 
@@ -101,7 +101,7 @@ def test_these_streams_are_counted_too(make_site: MakeSite) -> None:
     site = make_site(max_sessions=1)
     stream, _ = opened(site)
     assert site.get("/sse").status == 503
-    assert site.app.desk.budget.taken == 1
+    assert site.app.desk.places.streams == 1
     stream.close()
 
 

@@ -1,4 +1,4 @@
-"""The small parts: inboxes, watches, presence, budgets, stores."""
+"""The small parts: inboxes, watches, presence, stores."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_actors.protocol.http.rejections import Rejected
-from mcp_actors.server.http.budgets import StreamBudget
 from mcp_actors.server.http.event_body import EventBody
 from mcp_actors.server.http.event_store import MemoryEventStore, StoredEvent
 from mcp_actors.server.http.inbox import ClientGone, Closed, Event, Inbox, Item, Watch
@@ -166,25 +164,6 @@ def test_some_servers_tell_and_some_give_no_way_to_see() -> None:
     assert presence_in({"gunicorn.socket": object()}) is None
     told = threading.Event().is_set
     assert presence_in({"waitress.client_disconnected": told}) == told
-
-
-# Budgets.
-
-
-@pytest.mark.requirement("security:limits")
-def test_a_budget_is_never_overdrawn_and_a_place_is_given_back_once() -> None:
-    budget = StreamBudget(2)
-    first, second = budget.take(), budget.take()
-    with pytest.raises(Rejected) as caught:
-        budget.take("x")
-    assert (caught.value.status, caught.value.id) == (503, "x")
-    first()
-    first()
-    assert budget.taken == 1
-    third = budget.take()
-    second()
-    third()
-    assert budget.taken == 0
 
 
 # Stores.

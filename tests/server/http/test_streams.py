@@ -297,7 +297,7 @@ def test_gets_hold_a_thread_and_are_counted(make_site: MakeSite) -> None:
     stream.close()
     assert other.get("9-9").status == 400
     other.get().close()
-    assert site.app.desk.budget.taken == 0
+    assert site.app.desk.places.streams == 0
 
 
 # What is kept has bounds.
