@@ -78,6 +78,7 @@ SETTINGS: Final = {
     "retry_ms": "milliseconds that clients are told to wait before they resume a stream",
     "max_events": "events that are kept of a session, so that its streams can be resumed",
     "max_event_bytes": "bytes of these",
+    "max_total_event_bytes": "bytes of those of all sessions, in one process; the oldest go first",
     "max_queued": "messages that may wait for a client that does not read",
     "max_queued_bytes": "bytes of these",
 }

@@ -53,7 +53,9 @@ class Desk:
             settings.max_sessions, settings.session_idle, clock
         )
         self.shared = None if session_store is None else SharedSessions(session_store)
-        self.store = store or MemoryEventStore(settings.max_events, settings.max_event_bytes)
+        self.store = store or MemoryEventStore(
+            settings.max_events, settings.max_event_bytes, settings.max_total_event_bytes
+        )
         # Peers that are there for one POST. A plain dictionary used as a set: each change is one operation.
         self._guests: dict[int, Peer] = {}
         self.stopping = False

@@ -42,6 +42,7 @@ class HttpSettings:
         look_every: how often to see whether the client is still there.
         retry_ms: how long clients are told to wait before they resume a stream.
         max_events, max_event_bytes: what is kept of a session's streams, so that they can be resumed.
+        max_total_event_bytes: what is kept of all sessions together; the oldest goes first.
         max_queued, max_queued_bytes: what may wait for a client that does not read.
     """
 
@@ -69,6 +70,7 @@ class HttpSettings:
     retry_ms: int = 1000
     max_events: int = 1000
     max_event_bytes: int = 4 * MIB
+    max_total_event_bytes: int = 64 * MIB
     max_queued: int = 10_000
     max_queued_bytes: int = 8 * MIB
 

@@ -241,8 +241,13 @@ class Streams:
 
     def _connect(self, stream: Stream, after: int) -> Connection:
         inbox = stream.inbox = self._make_inbox()
-        for kept in self._kept(stream.key, after) if stream.count else ():
-            inbox.put(_event(stream, kept), force=True)
+        kept = self._kept(stream.key, after) if stream.count else []
+        for event in kept:
+            inbox.put(_event(stream, event), force=True)
+        missing = (kept[0].number if kept else stream.count + 1) - after - 1
+        if missing > 0:
+            # What is left is worth more than none: the answer may be in it, or still to come.
+            logger.warning("a stream goes on without %d events that were not kept so long", missing)
         stream.handed_out = stream.count
         if stream.key not in self._open:
             inbox.put(Closed(), force=True)

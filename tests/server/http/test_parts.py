@@ -197,3 +197,25 @@ def test_a_store_keeps_the_newest_events_within_both_bounds(
     store.forget("s")
     store.forget("s")
     assert store.after("s", "a", 0) == []
+
+
+@pytest.mark.requirement("security:limits")
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 900)), max_size=40), st.integers(600, 6000))
+def test_all_sessions_together_keep_the_newest_events_within_one_bound(
+    written: list[tuple[str, int]], most: int
+) -> None:
+    """Whatever is left is the newest of all, and what it costs is never above the bound."""
+    store = MemoryEventStore(max_total_bytes=most)
+    model: list[tuple[str, StoredEvent]] = []
+    for number, (session, size) in enumerate(written, 1):
+        event = StoredEvent(number, b"x" * size)
+        store.append(session, "s", event)
+        model.append((session, event))
+        kept = [(one, each) for one, each in model if each in store.after(one, "s", 0)]
+        assert kept == model[len(model) - len(kept) :]
+        assert sum(len(each.frame) for _, each in kept) <= store.size <= most
+        assert len(kept) == len(model) or store.size + len(model[-len(kept) - 1][1].frame) + 512 > most
+        model = kept
+    for session in "abc":
+        store.forget(session)
+    assert (store.size, store._order, store._kept) == (0, {}, {})

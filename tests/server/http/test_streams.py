@@ -315,6 +315,41 @@ def test_only_the_newest_events_are_kept(make_site: MakeSite) -> None:
 
 
 @pytest.mark.requirement("security:limits")
+def test_what_other_sessions_say_makes_room_and_the_stream_goes_on_with_what_is_left(
+    make_site: MakeSite, caplog: pytest.LogCaptureFixture
+) -> None:
+    # Of three events of any session, as long as they are small.
+    site = make_site(max_total_event_bytes=2000, scripts={"work": tell})
+    one, other = site.open(), site.open()
+    call = one.post(request("work"))
+    for number in range(2, 5):
+        one.peer.tell(1, number)
+    call.close()
+    other.peer.tell(None, "elsewhere")
+    other.peer.tell(None, "elsewhere")
+    again = one.get("2-1")
+    assert "goes on without 2 events" in caplog.text
+    one.peer.answer(1)
+    assert numbers(again.rest()) == [4, "answer"]
+
+
+@pytest.mark.requirement("security:limits")
+def test_a_call_of_which_nothing_is_left_cannot_be_resumed(make_site: MakeSite) -> None:
+    site = make_site(max_total_event_bytes=2000, scripts={"work": tell})
+    one, other = site.open(), site.open()
+    call = one.post(request("work"))
+    call.close()
+    one.peer.answer(1)
+    for _ in range(3):
+        other.peer.tell(None, "elsewhere")
+    answer = one.get("2-1")
+    assert (answer.status, answer.json()["error"]["message"]) == (
+        400,
+        "nothing is left of that stream after that event",
+    )
+
+
+@pytest.mark.requirement("security:limits")
 def test_a_client_that_does_not_read_is_hung_up_on_and_fetches_the_rest(make_site: MakeSite) -> None:
     site = make_site(max_queued=3, scripts={"work": tell})
     session = site.open()
