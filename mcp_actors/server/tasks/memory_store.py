@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, islice
 from typing import Final
+
+from msgspec import Struct
 
 from mcp_actors.server.tasks.life import TaskRecord
 from mcp_actors.server.tasks.store import RESERVE, BadCursor, Change, Page, TooManyTasks
@@ -17,16 +19,25 @@ _CURSOR: Final = re.compile(r"[0-9]{1,18}")
 
 
 class MemoryTaskStore:
-    """Keeps a bounded number of tasks and bytes. When it is full, the tasks that ended longest ago make room.
+    """Keeps a bounded number of tasks and bytes, in all and of each owner. When there is no room, those that
+    ended longest ago make some: of the same owner if it has as much as it may have, else of anybody.
+
+    ``max_owner_tasks`` and ``max_owner_bytes`` are for tasks that have one: whose the others are no one knows.
 
     Any thread. The lock is held for an operation, and while a change is computed: changes are pure and quick.
     """
 
     def __init__(
-        self, *, max_tasks: int = 1000, max_bytes: int = 64 * 1024 * 1024, page_size: int = 50
+        self,
+        *,
+        max_tasks: int = 1000,
+        max_bytes: int = 64 * 1024 * 1024,
+        max_owner_tasks: int = 250,
+        max_owner_bytes: int = 16 * 1024 * 1024,
+        page_size: int = 50,
     ) -> None:
-        self._max_tasks = max_tasks
-        self._max_bytes = max_bytes
+        self._most = _Room(max_tasks, max_bytes)
+        self._most_of_owner = _Room(max_owner_tasks, max_owner_bytes)
         self._page_size = page_size
         self._lock = threading.Lock()
         # Both in the order of creation.
@@ -34,20 +45,21 @@ class MemoryTaskStore:
         self._numbers: dict[str, int] = {}
         # In the order in which they ended.
         self._ended: dict[str, None] = {}
-        self._bytes = 0
+        self._taken = _NOTHING
+        self._taken_by: dict[str, _Room] = {}
         self._next_number = count(1)
 
     def create(self, record: TaskRecord) -> None:
         """Keep a new record.
 
         Raises:
-            TooManyTasks: the store is full of tasks that have not ended.
+            TooManyTasks: the store, or what its owner may have of it, is full of tasks that have not ended.
         """
         with self._lock:
-            self._make_room(1, _cost(record))
+            self._make_room(record.owner, _room(record))
             self._records[record.id] = record
             self._numbers[record.id] = next(self._next_number)
-            self._bytes += _cost(record)
+            self._count(record.owner, _room(record))
 
     def get(self, task_id: str) -> TaskRecord | None:
         """The record as it is now."""
@@ -107,40 +119,96 @@ class MemoryTaskStore:
         )
 
     def _replace(self, done: Change) -> None:
-        growth = _cost(done.after) - _cost(done.before)
+        growth = _Room(0, _cost(done.after) - _cost(done.before))
         # Less than before always fits, whatever others have taken meanwhile.
-        if growth > 0:
-            self._make_room(0, growth)
+        if growth.size > 0:
+            self._make_room(done.after.owner, growth)
         self._records[done.after.id] = done.after
-        self._bytes += growth
+        self._count(done.after.owner, growth)
         if done.ends:
             self._ended[done.after.id] = None
 
-    def _make_room(self, tasks: int, size: int) -> None:
+    def _make_room(self, owner: str | None, wanted: _Room) -> None:
         """Forget as many ended tasks as need be; none at all if even that would not do."""
-        too_many = len(self._records) + tasks - self._max_tasks
-        too_large = self._bytes + size - self._max_bytes
-        given_up: list[str] = []
-        for task_id in self._ended:
-            if too_many <= 0 and too_large <= 0:
-                break
-            given_up.append(task_id)
-            too_many -= 1
-            too_large -= _cost(self._records[task_id])
-        if too_many > 0 or too_large > 0:
+        ended = [self._records[task_id] for task_id in self._ended]
+        own = self._given_up_by(owner, wanted, ended) if owner is not None else {}
+        others = (record for record in ended if record.id not in own)
+        taken = self._taken.plus(wanted)
+        for record in own.values():
+            taken = taken.less(_room(record))
+        given_up = _given_up(taken, self._most, others)
+        if given_up is None:
             raise TooManyTasks(
-                f"{len(self._records)} tasks of {self._bytes} bytes leave no room for {size} bytes more "
-                f"(at most {self._max_tasks} tasks, {self._max_bytes} bytes)"
+                f"{self._taken} leave no room for {wanted.size} bytes more (at most {self._most})"
             )
-        for task_id in given_up:
+        for task_id in [*own, *given_up]:
             self._forget(task_id)
+
+    def _given_up_by(self, owner: str, wanted: _Room, ended: Sequence[TaskRecord]) -> dict[str, TaskRecord]:
+        """What an owner has to give up for more of its own."""
+        taken, most = self._taken_by.get(owner, _NOTHING), self._most_of_owner
+        own = (record for record in ended if record.owner == owner)
+        given_up = _given_up(taken.plus(wanted), most, own)
+        if given_up is None:
+            words = f"{taken} of this owner leave no room for {wanted.size} bytes more"
+            raise TooManyTasks(f"{words} (one owner has at most {most})")
+        return given_up
+
+    def _count(self, owner: str | None, change: _Room) -> None:
+        self._taken = self._taken.plus(change)
+        if owner is None:
+            return
+        taken = self._taken_by.get(owner, _NOTHING).plus(change)
+        if taken.tasks:
+            self._taken_by[owner] = taken
+        else:
+            del self._taken_by[owner]
 
     def _forget(self, task_id: str) -> TaskRecord:
         record = self._records.pop(task_id)
         del self._numbers[task_id]
         self._ended.pop(task_id, None)
-        self._bytes -= _cost(record)
+        self._count(record.owner, _NOTHING.less(_room(record)))
         return record
+
+
+class _Room(Struct, frozen=True):
+    """A number of tasks, and their bytes."""
+
+    tasks: int = 0
+    size: int = 0
+
+    def plus(self, other: _Room) -> _Room:
+        return _Room(self.tasks + other.tasks, self.size + other.size)
+
+    def less(self, other: _Room) -> _Room:
+        return _Room(self.tasks - other.tasks, self.size - other.size)
+
+    def exceeds(self, most: _Room) -> bool:
+        return self.tasks > most.tasks or self.size > most.size
+
+    def __str__(self) -> str:
+        return f"{self.tasks} tasks of {self.size} bytes"
+
+
+_NOTHING: Final = _Room()
+
+
+def _given_up(taken: _Room, most: _Room, ended: Iterable[TaskRecord]) -> dict[str, TaskRecord] | None:
+    """Which of these have to go, from the first on, so that the rest fits; None: it would not without all."""
+    gone: dict[str, TaskRecord] = {}
+    left = iter(ended)
+    while taken.exceeds(most):
+        record = next(left, None)
+        if record is None:
+            return None
+        gone[record.id] = record
+        taken = taken.less(_room(record))
+    return gone
+
+
+def _room(record: TaskRecord) -> _Room:
+    return _Room(1, _cost(record))
 
 
 def _cost(record: TaskRecord) -> int:

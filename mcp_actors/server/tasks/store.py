@@ -16,7 +16,7 @@ RESERVE: Final = 4096
 
 
 class TooManyTasks(Exception):
-    """The store is full of tasks that are not to be given up."""
+    """The store, or what one owner may have of it, is full of tasks that are not to be given up."""
 
 
 class BadCursor(ValueError):
@@ -49,7 +49,7 @@ class TaskStore(Protocol):
         """Keep a new record. When this returns, ``get`` finds it.
 
         Raises:
-            TooManyTasks: there is no room.
+            TooManyTasks: there is no room, or its owner has as many as one owner may have.
         """
         ...
 

@@ -89,7 +89,9 @@ def test_a_busy_server_takes_no_task(
     one, employ = talk(server, HANDSHAKE), server.host.employ
     # Calls are methods; what runs as a task is not.
     monkeypatch.setattr(
-        server.host, "employ", lambda jobs: employ(jobs) if hasattr(jobs[0], "__self__") else 0
+        server.host,
+        "employ",
+        lambda jobs, client=None: employ(jobs, client) if hasattr(jobs[0], "__self__") else 0,
     )
     answer = one.call("tools/call", name="dig", task={})
     assert answer["error"] == {"code": -32603, "message": "the server is busy"}

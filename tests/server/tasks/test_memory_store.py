@@ -101,6 +101,65 @@ def test_a_small_end_always_fits() -> None:
     assert change.ends
 
 
+@pytest.mark.requirement("security:limits")
+def test_one_owner_cannot_fill_the_store() -> None:
+    store = MemoryTaskStore(max_tasks=4, max_owner_tasks=2)
+    store.create(task("a"))
+    store.create(task("b"))
+    with pytest.raises(TooManyTasks, match="2 tasks of .* of this owner .*one owner has at most 2 tasks"):
+        store.create(task("c"))
+    store.create(task("d", owner="bob"))
+    store.create(task("e", owner="bob"))
+    assert store.get("c") is None
+
+
+@pytest.mark.requirement("security:limits")
+def test_an_owner_at_its_bound_gives_up_its_own_tasks_and_nobody_elses() -> None:
+    store = MemoryTaskStore(max_tasks=4, max_owner_tasks=2)
+    store.create(task("bobs", owner="bob"))
+    store.update("bobs", ended)
+    store.create(task("a"))
+    store.create(task("b"))
+    store.update("b", ended)
+    for name in "cdefg":
+        store.create(task(name))
+        store.update(name, ended)
+    assert [name for name in ["a", *"bcdefg", "bobs"] if store.get(name)] == ["a", "g", "bobs"]
+
+
+@pytest.mark.requirement("security:limits")
+def test_the_bytes_of_an_owner_are_bounded_too() -> None:
+    store = MemoryTaskStore(max_owner_bytes=2 * RESERVE)
+    store.create(task("a"))
+    with pytest.raises(TooManyTasks, match="of this owner"):
+        store.update("a", lambda one: ended(one, BIG))
+    store.create(task("b", owner="bob"))
+    store.create(task("c", owner=None))
+    store.update("c", lambda one: ended(one, BIG))
+    assert store.get("a") == task("a")
+    change = store.update("a", lambda one: ended(one, b"x" * RESERVE))
+    assert change is not None, "a small end always fits"
+
+
+def test_nothing_is_given_up_for_a_task_that_finds_no_room_in_the_end() -> None:
+    store = MemoryTaskStore(max_tasks=2, max_bytes=2 * RESERVE, max_owner_tasks=1)
+    store.create(task("old"))
+    store.update("old", ended)
+    store.create(task("b", owner="bob"))
+    big = structs.replace(task("big"), input_requests={"k": BIG})
+    with pytest.raises(TooManyTasks):
+        store.create(big)
+    assert store.get("old") is not None
+
+
+def test_tasks_without_an_owner_are_bounded_by_the_store_alone() -> None:
+    store = MemoryTaskStore(max_tasks=3, max_owner_tasks=1)
+    for name in "abc":
+        store.create(task(name, owner=None))
+    with pytest.raises(TooManyTasks, match="at most 3 tasks"):
+        store.create(task("d", owner=None))
+
+
 def test_what_is_forgotten_no_longer_counts() -> None:
     store = MemoryTaskStore(max_bytes=4 * RESERVE)
     for _ in range(20):
@@ -109,6 +168,7 @@ def test_what_is_forgotten_no_longer_counts() -> None:
         store.delete("a")
     store.create(task("a", expires_at=1.0))
     store.expire(1.0)
+    assert (store._taken.tasks, store._taken.size, store._taken_by) == (0, 0, {})
     for name in "abcd":
         store.create(task(name))
 
