@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any, Protocol
 
-from mcp_actors.runtime.ref import Ref
 from mcp_actors.runtime.tasks import Run
 
 __all__ = ["Lane", "LaneBuffer"]
@@ -37,6 +36,14 @@ class LaneBuffer(Protocol):
     def __len__(self) -> int: ...
 
 
+class Pool(Protocol):
+    """What runs a lane: a ``Ref`` of a `TaskPool`, or who stands in for one."""
+
+    def tell(self, message: Run) -> bool:
+        """Have a worker do it. False: it will not; the lane tries again with the next that is offered."""
+        ...
+
+
 class Lane:
     """Serial execution: at most one worker at a time runs `work(item)`, outside of the lane's lock.
 
@@ -46,7 +53,7 @@ class Lane:
 
     def __init__(
         self,
-        pool: Ref,
+        pool: Pool,
         buffer: LaneBuffer,
         work: Callable[[Any], object],
         on_eased: Callable[[], object],

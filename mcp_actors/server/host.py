@@ -95,7 +95,7 @@ class Host:
 
     # Work.
 
-    def employ(self, jobs: Sequence[Callable[[], None]], client: str | None = None) -> int:
+    def employ(self, jobs: Sequence[Callable[[], object]], client: str | None = None) -> int:
         """Have the workers do these; how many they took, from the first on.
 
         ``client``: for whom. Those of one never have all workers, and wait for each other.

@@ -22,11 +22,11 @@ from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.lazy import Lazy, Spent
 from mcp_actors.server.answers import Answers, Middleware
 from mcp_actors.server.capabilities import declared
+from mcp_actors.server.hearing import Hearing
 from mcp_actors.server.host import Host
 from mcp_actors.server.line import Line
 from mcp_actors.server.options import CommonOptions, ServerOptions
 from mcp_actors.server.parts import Parts
-from mcp_actors.server.peer import Peer
 from mcp_actors.server.registry.registry import Kind
 from mcp_actors.server.skills.face import SkillsFace
 from mcp_actors.server.task_calls import RunningTasks, status_news
@@ -260,7 +260,7 @@ class Server(SkillsFace):
             policy=self.options.policy(),
             answer=answers.answer,
             is_brief=answers.is_brief,
-            heard=self._heard,
+            heard=Hearing(self._listeners).hear,
             farewell=self._resources.close,
             threads=self.options.threads,
             client_threads=self.options.max_client_threads,
@@ -274,12 +274,6 @@ class Server(SkillsFace):
         host = self._hosts.value
         if host is not None:
             host.announce(News(kind))
-
-    def _heard(self, _peer: Peer, method: str, params: JsonObject) -> None:
-        host = self._hosts.value
-        for listener in self._listeners.get(method, ()):
-            if host is not None:
-                host.employ([lambda listener=listener: listener(params)])  # type: ignore[misc]
 
     def _forget(self) -> None:
         self._hosts.forget()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -190,7 +192,10 @@ def test_without_a_timekeeper_nobody_is_told_and_nothing_breaks(make_server: Mak
 def test_a_server_does_not_hear_notifications_after_its_end(make_server: MakeServer) -> None:
     server, heard = make_server(), Ear()
     server.on_notification("x")(heard)
-    server._heard(None, "x", {})  # type: ignore[arg-type]
-    server.start()
-    server._heard(None, "x", {"n": 1})  # type: ignore[arg-type]
+    host = server.host
+    peer: Any = SimpleNamespace(host=host, client="one")
+    host.heard(peer, "x", {"n": 1})
+    assert heard.wait_for(1) == [{"n": 1}]
+    server.close()
+    host.heard(peer, "x", {"n": 2})
     assert heard.wait_for(1) == [{"n": 1}]

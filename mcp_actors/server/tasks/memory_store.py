@@ -22,7 +22,7 @@ class MemoryTaskStore:
     """Keeps a bounded number of tasks and bytes, in all and of each owner. When there is no room, those that
     ended longest ago make some: of the same owner if it has as much as it may have, else of anybody.
 
-    ``max_owner_tasks`` and ``max_owner_bytes`` are for tasks that have one: whose the others are no one knows.
+    ``max_owner_tasks`` and ``max_owner_bytes`` are for tasks with an owner: the others may be anybody's.
 
     Any thread. The lock is held for an operation, and while a change is computed: changes are pure and quick.
     """
