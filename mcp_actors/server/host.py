@@ -23,9 +23,10 @@ from mcp_actors.runtime.ref import Ref
 from mcp_actors.runtime.shares import Shares
 from mcp_actors.runtime.supervision import ChildSpec
 from mcp_actors.runtime.supervisor import Supervisor
+from mcp_actors.server.agenda import Agenda, Announced, Dropped, Due
 from mcp_actors.server.call import Call
 from mcp_actors.server.peer import Peer
-from mcp_actors.server.timekeeper import Announce, LetSleep, Timekeeper, Wake
+from mcp_actors.server.timekeeper import Timekeeper
 
 HANDS: Final = "hands"
 TIMEKEEPER: Final = "timekeeper"
@@ -80,6 +81,7 @@ class Host:
         self._hands: Hands | None = None
         self._undone: list[Job] = []
         self._shares = Shares(self._submit, client_threads or max(1, threads * 3 // 4))
+        self._agenda = Agenda()
         # Plain dicts used as sets: each change is one operation, and whoever spreads news takes a copy.
         self._audience: dict[Peer, None] = {}
         self._lines: dict[Lasting, None] = {}
@@ -114,15 +116,15 @@ class Host:
 
     def wake(self, key: Hashable, seconds: float, action: Callable[[], object]) -> None:
         """Call ``action()`` after a time, on the timekeeper's thread: it must not block."""
-        self._tell(Wake(key, seconds, action))
+        self._agenda.write(Due(key, Deadline.after(seconds), action))
 
     def let_sleep(self, key: Hashable) -> None:
         """Forget what was to be called under this key."""
-        self._tell(LetSleep(key))
+        self._agenda.write(Dropped(key))
 
     def announce(self, news: News) -> None:
         """Tell everybody who listens."""
-        self._tell(Announce(news))
+        self._agenda.write(Announced(news))
 
     def attend(self, peer: Peer, wanted: bool) -> None:
         """A session wants to hear of changes, or does not any more."""
@@ -162,6 +164,7 @@ class Host:
         self.stopping = True
         self._supervisor.stop()
         gone = self._supervisor.join(deadline)
+        self._agenda.close()
         lifetime.release(self)
         self._farewell()
         return gone
@@ -169,6 +172,7 @@ class Host:
     def forget(self) -> None:
         """In a forked child: nothing of this runs here."""
         self.stopping = True
+        self._agenda.close()
         if self._hands is not None:
             self._hands.forget()
         for peer in tuple(self._audience):
@@ -182,11 +186,6 @@ class Host:
     def _submit(self, job: Job) -> bool:
         hands = self._hands
         return hands is not None and not self.stopping and hands.submit(job)
-
-    def _tell(self, message: object) -> None:
-        timekeeper = self._directory.get(TIMEKEEPER)
-        if timekeeper is not None:
-            timekeeper.tell(message)
 
     def _specs(self) -> tuple[ChildSpec, ...]:
         return (
@@ -208,6 +207,7 @@ class Host:
     def _start_timekeeper(self, parent: Ref, _directory: Directory) -> Ref:
         return start_actor(
             Timekeeper,
+            self._agenda,
             self._spread,
             deadline=Deadline.after(_START_SECONDS),
             parent=parent,

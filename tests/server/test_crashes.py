@@ -15,7 +15,6 @@ from mcp_actors.server import peer
 from mcp_actors.server.context import Context
 from mcp_actors.server.host import HANDS, TIMEKEEPER
 from mcp_actors.server.peer import Peer
-from mcp_actors.server.timekeeper import Announce
 from tests.client.features.ear import Ear
 from tests.client.waiting import BOUND, opened_at_the_end, until
 from tests.server.conftest import Connect, MakeServer, MakeTalk
@@ -107,12 +106,53 @@ def test_a_part_that_crashes_is_started_again_and_the_server_goes_on(
     ref = server.host._directory.get(child)
     assert ref is not None
     # None of them knows what to do with that.
-    ref.tell(Announce(None) if child == TIMEKEEPER else object())  # type: ignore[arg-type]
+    ref.tell(object())
     until(lambda: server.host._directory.get(child) not in (None, ref))
     until(lambda: server.host.hands is not None and server.host._directory.get(TIMEKEEPER) is not None)
     assert client.call_tool("greet").text == "hello"
     server.host.announce(News("tools"))
     heard.wait_for(1)
+
+
+def crash_timekeeper(server: Server) -> None:
+    """Have another one take its place."""
+    ref = server.host._directory.get(TIMEKEEPER)
+    assert ref is not None
+    ref.tell(object())
+    until(lambda: server.host._directory.get(TIMEKEEPER) not in (None, ref))
+
+
+@pytest.mark.requirement("runtime:supervisor:rest-for-one")
+def test_a_client_that_never_finishes_its_handshake_is_sent_away_after_a_crash_of_the_timekeeper_too(
+    make_server: MakeServer, talk: MakeTalk
+) -> None:
+    server = make_server(init_timeout=0.3)
+    one = talk(server)
+    one.call(
+        "initialize", protocolVersion=HANDSHAKE, capabilities={}, clientInfo={"name": "t", "version": "1"}
+    )
+    until(lambda: server.host._agenda.due)
+    crash_timekeeper(server)
+    assert one.at_end()
+
+
+@pytest.mark.requirement("runtime:supervisor:rest-for-one")
+def test_a_tool_that_takes_too_long_is_answered_for_after_a_crash_of_the_timekeeper_too(
+    server: Server, talk: MakeTalk, era: str
+) -> None:
+    gate = threading.Event()
+
+    @server.tool(timeout=0.3)
+    def dawdle() -> None:
+        gate.wait(BOUND)
+
+    one = talk(server, era)
+    with opened_at_the_end(gate):
+        running = one.ask("tools/call", name="dawdle")
+        until(lambda: any("timeout" in key for key in list(server.host._agenda.due)))  # type: ignore[operator]
+        crash_timekeeper(server)
+        [text] = one.answer_to(running)["result"]["content"]
+    assert text["text"] == "tool 'dawdle' took longer than 0.3 s"
 
 
 def test_what_waited_for_a_worker_is_done_by_those_who_follow(

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from mcp_actors import Server
+from mcp_actors.server.agenda import Agenda
 from mcp_actors.server.host import Host
 from mcp_actors.server.line import Line
 from mcp_actors.server.outlet import Outgoing
@@ -106,6 +107,7 @@ def test_in_a_forked_child_nothing_is_done_and_nobody_told(server: Server) -> No
             told.append(self.name)
 
     host = Host.__new__(Host)
+    host._agenda = Agenda()
     host._hands = Fake("hands")  # type: ignore[assignment]
     host._audience = {Fake("peer"): None}  # type: ignore[dict-item]
     host.forget()
