@@ -60,7 +60,8 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
         max_running: how many requests of one client may run or wait.
         ttl_ms, cache_scope: for how long, and by whom, listings and resources may be kept (2026-07-28).
         log_level: what a session hears of log messages before it says what it wants.
-        expose_errors: tell clients the text of every exception, for development; else only of `ToolError`.
+        expose_errors: for development: tell clients type and text of a tool's exception, with what looks like
+            a secret masked, and not more than 4,000 characters; else only what `ToolError` says.
         request_state_keys: secrets that all processes of this server share, newest first, at least 32 bytes
             each; by default one that is made up by each process.
         experimental, extensions: further capabilities to declare.

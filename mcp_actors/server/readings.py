@@ -10,15 +10,16 @@ from typing import Any, Final
 from mcp_actors.protocol import codec, jsonrpc, types
 from mcp_actors.protocol.codec import JsonObject
 from mcp_actors.protocol.serving.entry import shown
+from mcp_actors.protocol.serving.terms import Refused
 from mcp_actors.protocol.types.jsonrpc_error import INVALID_PARAMS, RESOURCE_NOT_FOUND
 from mcp_actors.server import content
 from mcp_actors.server.asking import RoundAsker
 from mcp_actors.server.call import Call
+from mcp_actors.server.conditions import check_client, in_time, too_long
 from mcp_actors.server.faults import InputNeeded, NotFound, Refusal, invalid_params
 from mcp_actors.server.parts import Parts
 from mcp_actors.server.registry.entries import PromptEntry, ResourceEntry, TemplateEntry
 from mcp_actors.server.signatures import InvalidArguments, UnusableResult
-from mcp_actors.server.tool_calls import check_scopes
 
 logger: Final = logging.getLogger("mcp_actors.server")
 
@@ -38,12 +39,14 @@ class Readings:
         if found is None:
             raise _not_found(call, uri)
         entry, values = found
-        check_scopes(call, entry.scopes)
+        what = f"resource {shown(uri)}"
+        check_client(call, entry, what)
         mime_type = entry.definition.mime_type
         try:
             return self._ask(
                 call,
                 entry,
+                what,
                 self._arguments(entry, values),
                 lambda value: content.resource_result(value, uri, mime_type),
             )
@@ -56,13 +59,15 @@ class Readings:
         entry = self._parts.registry.get_prompt(name) if isinstance(name, str) else None
         if entry is None:
             raise invalid_params(f"there is no prompt {shown(name)}")
-        check_scopes(call, entry.scopes)
+        what = f"prompt {shown(name)}"
+        check_client(call, entry, what)
         given = {} if given is None else given
         if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
             raise invalid_params("arguments must be an object of strings")
         return self._ask(
             call,
             entry,
+            what,
             self._arguments(entry, given),
             lambda value: content.prompt_result(value, entry.definition.description),
         )
@@ -111,17 +116,23 @@ class Readings:
         self,
         call: Call,
         entry: ResourceEntry | TemplateEntry | PromptEntry,
+        what: str,
         arguments: dict[str, Any],
         result_of: Callable[[Any], JsonObject],
     ) -> JsonObject:
-        """Call the function; it may ask its client back."""
+        """Call the function; it may ask its client back. ``what`` names it in errors."""
         asker = None
         parameter = None if entry.signature is None else entry.signature.context_parameter
         if parameter is not None:
             asker = self._parts.asker(call)
             arguments = {**arguments, parameter: self._parts.context(call, asker)}
         try:
-            return result_of(entry.function(**arguments))
+            return in_time(
+                call,
+                entry.timeout,
+                lambda: result_of(entry.function(**arguments)),
+                lambda: call.refuse(Refused(jsonrpc.INTERNAL_ERROR, too_long(what, entry.timeout))),
+            )
         except InputNeeded as needed:
             assert isinstance(asker, RoundAsker)
             return asker.question(needed, secrets.token_bytes(16))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from mcp_actors.protocol import jsonrpc
 from mcp_actors.protocol.codec import JsonObject
@@ -14,9 +17,9 @@ from mcp_actors.protocol.serving.profile import TASKS
 from mcp_actors.protocol.serving.questions import Question, Unanswered, Verdict
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.slot import SlotTimeout
-from mcp_actors.server.as_task import AsTask
 from mcp_actors.server.asking import Asker, answer_of
 from mcp_actors.server.call import LATER, Call, Later
+from mcp_actors.server.conditions import TIMEOUT, in_time
 from mcp_actors.server.context import ASK_SECONDS
 from mcp_actors.server.faults import NoAnswer, Refusal, RequestCancelled
 from mcp_actors.server.registry.entries import ToolEntry
@@ -57,6 +60,13 @@ class TaskAsker:
         return NoAnswer(words)
 
 
+class TimeLimit(Struct, frozen=True):
+    """How long a task may take, and its result if it takes longer."""
+
+    seconds: float
+    result: JsonObject
+
+
 class TaskCalls:
     """Makes tasks of tool calls, and answers the requests about them. On workers' threads."""
 
@@ -90,7 +100,9 @@ class TaskCalls:
         offered = call.peer.host.profile().offers("tasks/get", terms.revision)
         return offered and terms.revision.stateless and terms.extension(TASKS)
 
-    def start(self, call: Call, work: Callable[[Asker], JsonObject | AsTask]) -> JsonObject:
+    def start(
+        self, call: Call, work: Callable[[Asker], JsonObject], limit: TimeLimit | None = None
+    ) -> JsonObject:
         """Make a task and have it run: ``work`` gives its result. The answer that tells of it."""
         facts = TaskFacts(call.job.method, _dialect(call), call.owner, call.cancellation.cancel)
         asked = call.job.params.get("task")
@@ -99,7 +111,7 @@ class TaskCalls:
             record = self._board.create(facts, ttl)
         except TooManyTasks as error:
             raise Refusal(jsonrpc.INTERNAL_ERROR, f"no more tasks: {error}") from None
-        if not call.peer.host.employ([lambda: self._work(call, record, work)], call.peer.client):
+        if not call.peer.host.employ([lambda: self._work(call, record, work, limit)], call.peer.client):
             self._board.discard(record.id)
             raise Refusal(jsonrpc.INTERNAL_ERROR, "the server is busy")
         self._sweep_later(call.peer.host)
@@ -113,19 +125,37 @@ class TaskCalls:
         self._board.sweep()
         self._sweep_later(host)
 
-    def _work(self, call: Call, record: TaskRecord, work: Callable[[Asker], JsonObject | AsTask]) -> None:
+    def _work(
+        self, call: Call, record: TaskRecord, work: Callable[[Asker], JsonObject], limit: TimeLimit | None
+    ) -> None:
         """On another worker: what the task is about."""
+        asker = TaskAsker(self._board, record.id)
         try:
-            result = work(TaskAsker(self._board, record.id))
-            assert not isinstance(result, AsTask), "a task cannot become a task"
+            if limit is None:
+                result = work(asker)
+            else:
+                late = partial(self._finish_late, call, record, limit)
+                result = in_time(call, limit.seconds, lambda: work(asker), late)
             self._board.finish(record.id, result)
         except Refusal as refusal:
             self._board.fail(record.id, refusal)
         except RequestCancelled:
-            self._board.cancel(record.id)
+            if limit is not None and call.cancellation.reason == TIMEOUT:
+                self._board.finish(record.id, limit.result)
+            else:
+                self._board.cancel(record.id)
         except BaseException:
             logger.exception("%s: a task failed", call.peer.name)
             self._board.fail(record.id, Refusal(jsonrpc.INTERNAL_ERROR, "the server failed"))
+
+    def _finish_late(self, call: Call, record: TaskRecord, limit: TimeLimit) -> None:
+        """On the timekeeper's thread, which has no time for a store that takes its own."""
+
+        def finish() -> None:
+            self._board.finish(record.id, limit.result)
+
+        if not call.peer.host.employ([finish]):
+            finish()
 
 
 class TaskDesk:

@@ -9,13 +9,14 @@ from time import perf_counter
 from typing import Any, Final
 
 from mcp_actors.protocol import jsonrpc
-from mcp_actors.protocol.codec import Json, JsonObject
+from mcp_actors.protocol.codec import JsonObject
 from mcp_actors.protocol.serving.entry import shown
 from mcp_actors.protocol.serving.terms import Job
 from mcp_actors.server import content
 from mcp_actors.server.as_task import AsTask
 from mcp_actors.server.asking import Asker, RoundAsker
 from mcp_actors.server.call import Call, Later
+from mcp_actors.server.conditions import check_client, in_time, too_long
 from mcp_actors.server.faults import (
     InputNeeded,
     NoAnswer,
@@ -23,12 +24,11 @@ from mcp_actors.server.faults import (
     RequestCancelled,
     ToolError,
     invalid_params,
-    missing_capability,
 )
 from mcp_actors.server.parts import Parts
 from mcp_actors.server.registry.entries import ToolEntry
 from mcp_actors.server.signatures import InvalidArguments, UnusableResult
-from mcp_actors.server.task_calls import TaskCalls
+from mcp_actors.server.task_calls import TaskCalls, TimeLimit
 from mcp_actors.telemetry.redaction import redact
 
 #: From here on arguments that do not fit are the tool's error, for the model to read. Dates sort as text.
@@ -52,13 +52,19 @@ class ToolCalls:
         arguments = self._arguments(call, entry)
         if not isinstance(arguments, dict):
             return arguments.result
+        late = _late(entry)
         if self._tasks.becomes_task(call, entry):
-            return self._tasks.start(call, lambda asker: self._run(call, entry, arguments, asker))
+            limit = None if entry.timeout is None else TimeLimit(entry.timeout, late)
+            return self._tasks.start(
+                call, lambda asker: self._run_whole(call, entry, arguments, asker), limit
+            )
         asker = self._parts.asker(call) if entry.signature.context_parameter is not None else None
-        if entry.timeout is None:
-            outcome = self._run(call, entry, arguments, asker)
-        else:
-            outcome = self._run_in_time(call, entry, arguments, asker)
+        outcome = in_time(
+            call,
+            entry.timeout,
+            lambda: self._run(call, entry, arguments, asker),
+            lambda: call.conclude(late),
+        )
         return self._go_on(call, entry, outcome) if isinstance(outcome, AsTask) else outcome
 
     def is_brief(self, job: Job) -> bool:
@@ -69,21 +75,19 @@ class ToolCalls:
 
     def _go_on(self, call: Call, entry: ToolEntry, rest: AsTask) -> JsonObject:
         """A tool wants to go on as a task. For a client that knows no tasks it goes on as it is."""
+        if call.cancellation:
+            # Its time was over before it said so: the client has its answer.
+            raise RequestCancelled(call.cancellation.reason)
         if self._tasks.knows_tasks(call):
-            return self._tasks.start(call, lambda _asker: self._perform(entry, rest.work, None))
-        result = self._perform(entry, rest.work, None)
-        assert not isinstance(result, AsTask)
-        return result
+            return self._tasks.start(call, lambda _asker: self._whole(entry, rest, None))
+        return self._whole(entry, rest, None)
 
     def _entry(self, call: Call) -> ToolEntry:
         name = call.job.params.get("name")
         entry = self._parts.registry.get_tool(name) if isinstance(name, str) else None
         if entry is None:
             raise invalid_params(f"there is no tool {shown(name)}")
-        required = entry.required_capability
-        if required is not None and not _declared(required, call.job.terms.capabilities):
-            raise missing_capability(required, f"tool {name!r} needs a client that declares more")
-        check_scopes(call, entry.scopes)
+        check_client(call, entry, f"tool {name!r}")
         return entry
 
     def _arguments(self, call: Call, entry: ToolEntry) -> dict[str, Any] | _Mistake:
@@ -108,6 +112,15 @@ class ToolCalls:
             assert asker is not None
             arguments = {**arguments, parameter: self._parts.context(call, asker)}
         return self._perform(entry, lambda: entry.function(**arguments), asker)
+
+    def _run_whole(self, call: Call, entry: ToolEntry, arguments: dict[str, Any], asker: Asker) -> JsonObject:
+        """As `_run`, for what is a task already."""
+        return self._whole(entry, self._run(call, entry, arguments, asker), asker)
+
+    def _whole(self, entry: ToolEntry, outcome: JsonObject | AsTask, asker: Asker | None) -> JsonObject:
+        while isinstance(outcome, AsTask):
+            outcome = self._perform(entry, outcome.work, asker)
+        return outcome
 
     def _perform(self, entry: ToolEntry, work: Callable[[], Any], asker: Asker | None) -> JsonObject | AsTask:
         """Do what a tool does and make a result of what becomes of it."""
@@ -140,23 +153,6 @@ class ToolCalls:
         # What an exception says may be a secret, and is in the log.
         return f"tool {entry.key!r} failed"
 
-    def _run_in_time(
-        self, call: Call, entry: ToolEntry, arguments: dict[str, Any], asker: Asker | None
-    ) -> JsonObject | AsTask:
-        """Answer in time, whatever the function does. A thread cannot be stopped; it is told."""
-        host, key, seconds = call.peer.host, (id(call), "timeout"), entry.timeout
-        assert seconds is not None
-
-        def expire() -> None:
-            call.conclude(error_result(f"tool {entry.key!r} took longer than {seconds:g} s"))
-            call.cancellation.cancel("timeout")
-
-        host.wake(key, seconds, expire)
-        try:
-            return self._run(call, entry, arguments, asker)
-        finally:
-            host.let_sleep(key)
-
 
 class _Mistake:
     """Arguments that do not fit, as a result."""
@@ -170,14 +166,5 @@ def error_result(text: str) -> JsonObject:
     return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
-def check_scopes(call: Call, needed: frozenset[str]) -> None:
-    """Whether the caller's token allows it. Wires without tokens allow everything."""
-    if needed and call.principal is not None and not needed <= call.principal.scopes:
-        raise Refusal(jsonrpc.INVALID_REQUEST, f"this needs the scopes {' '.join(sorted(needed))}")
-
-
-def _declared(required: JsonObject, declared: Json) -> bool:
-    return isinstance(declared, dict) and all(
-        key in declared and (not isinstance(value, dict) or _declared(value, declared[key]))
-        for key, value in required.items()
-    )
+def _late(entry: ToolEntry) -> JsonObject:
+    return error_result(too_long(f"tool {entry.key!r}", entry.timeout)) if entry.timeout is not None else {}

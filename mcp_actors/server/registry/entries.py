@@ -204,9 +204,12 @@ def _conditions(options: Options) -> dict[str, Any]:
     timeout = options.get("timeout")
     if timeout is not None and not timeout > 0:
         raise ValueError(f"timeout must be more than 0 seconds, not {timeout!r}")
+    required = options.get("required_capability")
+    if required is not None and not isinstance(required, dict):
+        raise TypeError(f"required_capability must be an object of capabilities, not {required!r}")
     return {
         "scopes": frozenset(options.get("scopes") or ()),
-        "required_capability": options.get("required_capability"),
+        "required_capability": required,
         "timeout": timeout,
     }
 

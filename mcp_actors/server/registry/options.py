@@ -14,7 +14,7 @@ Mode: TypeAlias = Literal["stateless", "stateful"]
 
 class Options(TypedDict, total=False):
     """Of all kinds. ``scopes``: what the caller's token must grant; ``required_capability``: what the client
-    must have declared; ``timeout``: seconds that the function may take."""
+    must have declared; ``timeout``: seconds that the function may take; then its client is answered."""
 
     name: str | None
     title: str | None

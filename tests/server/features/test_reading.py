@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from mcp_actors import AssistantMessage, NotFound, Server, UserMessage, errors, types
+from mcp_actors import AssistantMessage, Client, NotFound, Server, UserMessage, errors, types
 from mcp_actors.server.context import Context
 from mcp_actors.server.registry.sources import TextResource
+from tests.client.waiting import BOUND, opened_at_the_end
 from tests.server.conftest import Connect, MakeServer
 from tests.server.talk import STATELESS, VERSIONS
 
@@ -239,3 +242,77 @@ def test_what_may_be_kept_is_said_to_those_who_understand(make_server: MakeServe
     told = talk(server, STATELESS).call("tools/list")["result"]
     assert (told["ttlMs"], told["cacheScope"], told["resultType"]) == (500, "public", "complete")
     assert set(talk(server, "2025-11-25").call("tools/list")["result"]) == {"tools"}
+
+
+# What is said of all kinds: which clients may have it, and how long it may take.
+
+
+@pytest.fixture
+def picky(server: Server) -> Server:
+    @server.resource("demo://fixed", required_capability={"sampling": {}})
+    @server.resource("demo://{name}/x", required_capability={"sampling": {}})
+    def resource(name: str = "") -> str:
+        return name
+
+    @server.prompt(required_capability={"sampling": {}})
+    def prompt() -> str:
+        return "hello"
+
+    return server
+
+
+READ: dict[str, Callable[[Client], Any]] = {
+    "resource 'demo://fixed'": lambda client: client.read_resource("demo://fixed"),
+    "resource 'demo://a/x'": lambda client: client.read_resource("demo://a/x"),
+    "prompt 'prompt'": lambda client: client.get_prompt("prompt"),
+}
+
+
+@pytest.mark.parametrize("what", READ)
+def test_what_needs_a_client_that_declares_more_is_refused_to_others(
+    picky: Server, connect: Connect, era: str, what: str
+) -> None:
+    assert READ[what](connect(picky, era, sampling_handler=lambda _: "hi"))
+    with pytest.raises(errors.RemoteError, match=f"{what} needs a client that declares more") as missing:
+        READ[what](connect(picky, era))
+    assert missing.value.code == -32021
+    assert missing.value.data == {"requiredCapabilities": {"sampling": {}}}
+
+
+@pytest.mark.parametrize("what", READ)
+def test_what_takes_too_long_to_read_is_an_error_that_names_the_time(
+    server: Server, connect: Connect, era: str, what: str
+) -> None:
+    told, gate = threading.Event(), threading.Event()
+
+    def dawdle(ctx: Context) -> str:
+        gate.wait(BOUND)
+        if ctx.cancelled:
+            told.set()
+        return "too late"
+
+    server.add_resource("demo://fixed", dawdle, timeout=0.05)
+
+    @server.resource("demo://{name}/x", timeout=0.05)
+    def resource(name: str, ctx: Context) -> str:
+        return name + dawdle(ctx)
+
+    server.add_prompt(dawdle, name="prompt", timeout=0.05)
+    with opened_at_the_end(gate):
+        client = connect(server, era)
+        with pytest.raises(errors.RemoteError, match=f"{what} took longer than 0.05 s") as late:
+            READ[what](client)
+        assert late.value.code == -32603
+    assert told.wait(BOUND)
+
+
+def test_what_is_read_in_time_is_not_answered_for(server: Server, connect: Connect, era: str) -> None:
+    server.add_resource("demo://fixed", lambda: "in time", name="fixed", timeout=BOUND)
+    contents = connect(server, era).read_resource("demo://fixed").contents
+    assert contents[0].to_wire()["text"] == "in time"
+
+
+def test_a_capability_is_an_object_where_it_is_written(server: Server) -> None:
+    for offer in (server.tool, server.prompt):
+        with pytest.raises(TypeError, match="required_capability must be an object"):
+            offer(name="x", required_capability="sampling")(lambda: "x")  # type: ignore[arg-type]

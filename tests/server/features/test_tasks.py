@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import Any
 
@@ -157,17 +158,64 @@ def test_what_goes_on_as_a_task_is_a_task_for_those_who_know_them(
     until(lambda: one.call("tasks/get", taskId=created["taskId"])["result"]["status"] == "completed")
 
 
-def test_a_task_cannot_become_a_task_nor_ask_in_its_second_half(
-    server: Server, connect: Connect, era: str
-) -> None:
+def test_what_is_a_task_already_goes_on_as_the_same_task(server: Server, connect: Connect, era: str) -> None:
     @server.tool(structured_output=False, task_support="optional")
-    def again(ctx: Context, ask: bool = False) -> Any:
-        return ctx.as_task(lambda: ctx.elicit("Who?", Guest) if ask else ctx.as_task(lambda: "x"))
+    def again(ctx: Context) -> Any:
+        return ctx.as_task(lambda: ctx.as_task(lambda: "x"))
 
-    client = connect(server, era, elicitation_handler=lambda _: {"name": "Ada"})
-    with pytest.raises(errors.RemoteError, match="the server failed"):
-        client.call_tool("again")
+    assert connect(server, era).call_tool("again").text == "x"
     knowing = connect(server, era, **DECLARED)
     knowing.list_tools()
-    with pytest.raises(errors.RemoteError, match="the server failed"):
-        knowing.start_task("again").result(BOUND)
+    assert knowing.start_task("again").result(BOUND).text == "x"
+
+
+def test_who_goes_on_as_a_task_cannot_ask_any_more(
+    server: Server, connect: Connect, caplog: pytest.LogCaptureFixture
+) -> None:
+    @server.tool(structured_output=False)
+    def again(ctx: Context) -> Any:
+        return ctx.as_task(lambda: ctx.elicit("Who?", Guest))
+
+    client = connect(server, STATELESS, elicitation_handler=lambda _: {"name": "Ada"})
+    with caplog.at_level(logging.CRITICAL), pytest.raises(errors.RemoteError, match="the server failed"):
+        client.call_tool("again")
+
+
+@pytest.mark.parametrize("heeds", [True, False], ids=["heeded", "not heeded"])
+def test_a_task_that_takes_too_long_ends_as_its_call_would(
+    server: Server, connect: Connect, era: str, heeds: bool
+) -> None:
+    gate, told = threading.Event(), threading.Event()
+
+    @server.tool(task_support="optional", timeout=0.05, structured_output=False)
+    def dawdle(ctx: Context) -> str:
+        if heeds:
+            try:
+                ctx.sleep(60)
+            finally:
+                told.set()
+        gate.wait(BOUND)
+        return "too late"
+
+    with opened_at_the_end(gate):
+        client = connect(server, era, **DECLARED)
+        client.list_tools()
+        result = client.start_task("dawdle").result(BOUND)
+        assert (result.is_error, result.text) == (True, "tool 'dawdle' took longer than 0.05 s")
+        assert not heeds or told.wait(BOUND)
+
+
+def test_what_would_go_on_when_its_time_is_over_does_not(server: Server, connect: Connect, era: str) -> None:
+    gone_on, asked = Ear(), threading.Event()
+
+    @server.tool(timeout=0.05, structured_output=False)
+    def dawdle(ctx: Context) -> Any:
+        ctx._call.cancellation.wait(BOUND)
+        asked.set()
+        return ctx.as_task(gone_on, "on")
+
+    result = connect(server, era, **DECLARED).call_tool("dawdle")
+    assert result.text == "tool 'dawdle' took longer than 0.05 s"
+    assert asked.wait(BOUND)
+    server.close()
+    assert gone_on.heard == []
