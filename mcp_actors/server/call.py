@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextvars import Context as Variables
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_actors.protocol import codec, jsonrpc
@@ -65,10 +66,9 @@ class Call:
         """Answer the request. Whatever happens, it is answered once, and nothing is raised."""
         if self.cancellation:
             return
-        if self._variables is None:
-            self._answer()
-        else:
-            self._variables.run(self._answer)
+        variables = self._variables
+        work = self._answer if variables is None else partial(variables.run, self._answer)
+        self.peer.host.engagements.run(work)
 
     def conclude(self, result: JsonObject) -> None:
         """The answer."""

@@ -96,7 +96,7 @@ class _ClientLane(Unheard):
         return False
 
     def _work(self, told: Told) -> None:
-        self._hearing.tell(told)
+        self._host.engagements.run(lambda: self._hearing.tell(told))
         if not self._lane.depth:
             self._hearing.forget(self._key)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from itertools import takewhile
@@ -25,6 +26,7 @@ from mcp_actors.runtime.supervision import ChildSpec
 from mcp_actors.runtime.supervisor import Supervisor
 from mcp_actors.server.agenda import Agenda, Announced, Dropped, Due
 from mcp_actors.server.call import Call
+from mcp_actors.server.engagements import Engagements
 from mcp_actors.server.peer import Peer
 from mcp_actors.server.timekeeper import Timekeeper
 
@@ -72,6 +74,7 @@ class Host:
         self.answer = answer
         self.is_brief = is_brief
         self.heard = heard
+        self.engagements = Engagements()
         self.violations = 0
         self.crashes = 0
         self.closing = False
@@ -86,13 +89,7 @@ class Host:
         self._audience: dict[Peer, None] = {}
         self._lines: dict[Lasting, None] = {}
         self._directory = Directory()
-        self._supervisor = start_actor(
-            Supervisor,
-            f"{name} server",
-            self._specs(),
-            directory=self._directory,
-            deadline=Deadline.after(2 * _START_SECONDS),
-        )
+        self._supervisor = self._start_tree()
         lifetime.guard(self)
 
     # Work.
@@ -155,10 +152,27 @@ class Host:
     # The end.
 
     def stop(self, deadline: Deadline) -> bool:
-        """End sessions in good order, then the workers. True if nothing is left. Any thread."""
+        """End sessions in good order, then the workers. True if nothing is left.
+
+        Any thread, also one that runs a handler: there the end only begins, for it waits for the handler.
+        """
         self.closing = True
         for line in self.lines:
             line.stop(deadline)
+        if self.engagements.here:
+            self._finish_elsewhere(deadline)
+            return False
+        return self._finish(deadline)
+
+    def _finish_elsewhere(self, deadline: Deadline) -> None:
+        name = f"{self.name} closing"
+        try:
+            threading.Thread(target=self._finish, args=(deadline,), name=name, daemon=True).start()
+        except RuntimeError as error:
+            # No thread is to be had, or the interpreter exits: then the tree is ended with the process.
+            logger.warning("%s cannot be closed before the process ends: %s", self.name, error)
+
+    def _finish(self, deadline: Deadline) -> bool:
         for line in self.lines:
             line.join(deadline)
         self.stopping = True
@@ -186,6 +200,15 @@ class Host:
     def _submit(self, job: Job) -> bool:
         hands = self._hands
         return hands is not None and not self.stopping and hands.submit(job)
+
+    def _start_tree(self) -> Ref:
+        return start_actor(
+            Supervisor,
+            f"{self.name} server",
+            self._specs(),
+            directory=self._directory,
+            deadline=Deadline.after(2 * _START_SECONDS),
+        )
 
     def _specs(self) -> tuple[ChildSpec, ...]:
         return (

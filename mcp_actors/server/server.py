@@ -197,7 +197,11 @@ class Server(SkillsFace):
         return self
 
     def close(self, timeout: float = CLOSE_SECONDS) -> None:
-        """End: no new requests, a bounded time for those that run, then the workers. Idempotent."""
+        """End: no new requests, a bounded time for those that run, then the workers. Idempotent.
+
+        In a handler it returns at once: the server ends as soon as what runs, the handler included, has ended
+        or used up the time.
+        """
         host = self._hosts.spend()
         if host is not None:
             host.stop(Deadline.after(timeout))

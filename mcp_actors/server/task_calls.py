@@ -111,10 +111,11 @@ class TaskCalls:
             record = self._board.create(facts, ttl)
         except TooManyTasks as error:
             raise Refusal(jsonrpc.INTERNAL_ERROR, f"no more tasks: {error}") from None
-        if not call.peer.host.employ([lambda: self._work(call, record, work, limit)], call.peer.client):
+        host, job = call.peer.host, partial(self._work, call, record, work, limit)
+        if not host.employ([lambda: host.engagements.run(job)], call.peer.client):
             self._board.discard(record.id)
             raise Refusal(jsonrpc.INTERNAL_ERROR, "the server is busy")
-        self._sweep_later(call.peer.host)
+        self._sweep_later(host)
         return wire.created(record)
 
     def _sweep_later(self, host: Host) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -94,18 +96,115 @@ def test_what_runs_is_answered_before_the_end(make_server: MakeServer, talk: Mak
     assert one.at_end()
 
 
-def test_a_handler_may_close_its_server(make_server: MakeServer, talk: MakeTalk, era: str) -> None:
-    server, closed = make_server(), Ear()
+@pytest.mark.parametrize("how", ["close", "leave"])
+def test_a_handler_may_close_its_server_and_is_answered(
+    make_server: MakeServer, talk: MakeTalk, era: str, how: str
+) -> None:
+    server = make_server()
 
-    @server.tool()
-    def shut_down() -> None:
-        server.close(timeout=1.2)
-        closed("closed")
+    @server.tool(structured_output=False)
+    def shut_down() -> str:
+        if how == "close":
+            server.close(timeout=10 * BOUND)
+        else:
+            with server:
+                pass
+        return "good bye"
 
     one = talk(server, era)
-    one.ask("tools/call", name="shut_down")
-    closed.wait_for(1)
+    assert one.tool("shut_down")["result"]["content"][0]["text"] == "good bye"
     assert one.at_end()
+    host = server._hosts.value
+    assert host is not None
+    until(lambda: host.stopping and not host._supervisor.is_alive)
+    with pytest.raises(RuntimeError, match="was closed"):
+        server.start()
+
+
+def test_several_handlers_may_close_their_server_and_are_answered(
+    make_server: MakeServer, talk: MakeTalk, era: str
+) -> None:
+    server, together = make_server(), threading.Barrier(3, timeout=BOUND)
+
+    @server.tool(structured_output=False)
+    def shut_down() -> str:
+        together.wait()
+        server.close(timeout=10 * BOUND)
+        together.wait()
+        return "good bye"
+
+    one = talk(server, era)
+    for _ in range(3):
+        one.ask("tools/call", name="shut_down")
+    answers = [one.read()["result"]["content"][0]["text"] for _ in range(3)]
+    assert answers == ["good bye"] * 3
+    assert one.at_end()
+
+
+def test_a_handler_that_closes_its_server_and_does_not_end_is_not_waited_for(
+    make_server: MakeServer, talk: MakeTalk, era: str
+) -> None:
+    gone, server, gate = threading.Event(), make_server(lifespan=lambda _: leaving(gone)), threading.Event()
+
+    @server.tool(structured_output=False)
+    def shut_down() -> str:
+        server.close(timeout=1.2)
+        gate.wait(2 * BOUND)
+        return "too late"
+
+    one = talk(server, era)
+    with opened_at_the_end(gate):
+        answer = one.tool("shut_down")
+        assert answer["error"]["message"] == "the server was stopped"
+        assert one.at_end()
+        assert gone.wait(BOUND)
+
+
+@contextmanager
+def leaving(gone: threading.Event) -> Iterator[None]:
+    yield
+    gone.set()
+
+
+def test_what_hears_a_notification_and_what_runs_as_a_task_may_close_the_server(
+    make_server: MakeServer, talk: MakeTalk
+) -> None:
+    for how in ("notification", "task"):
+        server = make_server()
+
+        def shut_down(params: Any = None, server: Server = server) -> None:
+            del params
+            server.close(timeout=10 * BOUND)
+
+        server.on_notification("notifications/bye")(shut_down)
+        server.add_tool(lambda shut_down=shut_down: shut_down(), name="bye", task_support="required")
+        one = talk(server, HANDSHAKE)
+        if how == "task":
+            assert one.call("tools/call", name="bye", task={})["result"]
+        else:
+            one.tell("notifications/bye")
+        assert one.at_end()
+
+
+def test_a_handler_can_close_its_server_where_no_thread_is_to_be_had(
+    make_server: MakeServer, talk: MakeTalk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = make_server()
+
+    @server.tool(structured_output=False)
+    def shut_down() -> str:
+        def refuse(*_args: Any, **_options: Any) -> Any:
+            raise RuntimeError("can't start new thread")
+
+        with monkeypatch.context() as patched:
+            patched.setattr("mcp_actors.server.host.threading.Thread", refuse)
+            server.close(timeout=10 * BOUND)
+        return "good bye"
+
+    one = talk(server, HANDSHAKE)
+    assert one.tool("shut_down")["result"]["content"][0]["text"] == "good bye"
+    assert one.at_end()
+    assert "cannot be closed before the process ends: can't start new thread" in caplog.text
 
 
 def test_a_client_that_waits_for_a_question_is_let_go_at_the_end(
