@@ -46,7 +46,7 @@ class Call:
     """What a handler has to do with: its request, whoever sent it, and the way back. Belongs to the worker;
     `cancellation` may be set by any thread."""
 
-    __slots__ = ("_variables", "cancellation", "job", "peer", "principal")
+    __slots__ = ("_variables", "answered", "cancellation", "job", "peer", "principal")
 
     def __init__(
         self, peer: Peer, job: Job, principal: Principal | None, variables: Variables | None
@@ -55,6 +55,8 @@ class Call:
         self.job = job
         self.principal = principal
         self.cancellation = Cancellation()
+        #: To be called when the answer is on its way, by the worker that gave it.
+        self.answered: Callable[[], object] | None = None
         self._variables = variables
 
     @property
@@ -142,3 +144,5 @@ class Call:
         else:
             if result is not LATER:
                 self.conclude(result)
+        if self.answered is not None:
+            self.answered()

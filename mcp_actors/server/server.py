@@ -285,7 +285,7 @@ class Server(SkillsFace):
 
 
 def _tell_of(host: Host, record: TaskRecord) -> None:
-    # Sessions of 2025-11-25 cannot say which tasks they want to hear of, and must not hear of others'.
+    # A session of 2025-11-25 hears of its own tasks, by their heralds.
     if record.dialect == "extension":
         host.announce(status_news(record))
 

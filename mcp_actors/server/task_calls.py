@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from mcp_actors.protocol import jsonrpc
 from mcp_actors.protocol.codec import JsonObject
-from mcp_actors.protocol.serving.events import Asked, Forgone
+from mcp_actors.protocol.serving.events import Asked, Forgone, Published
 from mcp_actors.protocol.serving.news import News
 from mcp_actors.protocol.serving.profile import TASKS
 from mcp_actors.protocol.serving.questions import Question, Unanswered, Verdict
@@ -25,6 +25,7 @@ from mcp_actors.server.faults import NoAnswer, Refusal, RequestCancelled
 from mcp_actors.server.registry.entries import ToolEntry
 from mcp_actors.server.tasks import handlers, wire
 from mcp_actors.server.tasks.board import TaskBoard, TaskFacts
+from mcp_actors.server.tasks.herald import Herald
 from mcp_actors.server.tasks.life import Dialect, TaskRecord
 from mcp_actors.server.tasks.store import TooManyTasks
 
@@ -104,7 +105,10 @@ class TaskCalls:
         self, call: Call, work: Callable[[Asker], JsonObject], limit: TimeLimit | None = None
     ) -> JsonObject:
         """Make a task and have it run: ``work`` gives its result. The answer that tells of it."""
-        facts = TaskFacts(call.job.method, _dialect(call), call.owner, call.cancellation.cancel)
+        herald = Herald(lambda record: call.peer.bring(Published(status_news(record))))
+        # The extension's news go to whoever listens for them.
+        tell = herald.tell if _dialect(call) == "core" else None
+        facts = TaskFacts(call.job.method, _dialect(call), call.owner, call.cancellation.cancel, tell)
         asked = call.job.params.get("task")
         ttl = None if asked is None or facts.dialect == "extension" else handlers.requested_ttl(asked)
         try:
@@ -115,6 +119,7 @@ class TaskCalls:
         if not host.employ([lambda: host.engagements.run(job)], call.peer.client):
             self._board.discard(record.id)
             raise Refusal(jsonrpc.INTERNAL_ERROR, "the server is busy")
+        call.answered = herald.begin
         self._sweep_later(host)
         return wire.created(record)
 

@@ -68,13 +68,20 @@ class Audience:
     """The listeners of one task. Any thread; whoever brings news calls those concerned, one thread at a time.
 
     A question is put by one listener at a time: by another one if that leaves before the answer is there.
-    ``slots`` holds what the task's own threads wait on, by the key of the question.
+    ``herald`` tells the session that the task belongs to. ``slots`` holds what the task's own threads wait
+    on, by the key of the question.
     """
 
-    def __init__(self, stop: Callable[[str], object], watchers: Mapping[object, Watcher]) -> None:
+    def __init__(
+        self,
+        stop: Callable[[str], object],
+        watchers: Mapping[object, Watcher],
+        herald: Watcher | None = None,
+    ) -> None:
         self.stop = stop
         self.slots: dict[str, Slot[Verdict]] = {}
         self._watchers = watchers
+        self._herald = herald
         # An interrupt that hits the thread at work must not leave anybody waiting: the work goes on.
         self._turns = Turns[_Event](self._handle, failed=self._carry_on, discard=self._handle)
         # From here on: only in turn.
@@ -160,6 +167,8 @@ class Audience:
             self._told = record.revision
             for watcher in list(self._watchers.values()):
                 _call(watcher, record)
+            if self._herald is not None:
+                _call(self._herald, record)
 
     def _tell_end(self) -> None:
         assert self._end is not None

@@ -28,12 +28,14 @@ _MESSAGE_CHARACTERS: Final = 500
 
 class TaskFacts(Struct, frozen=True):
     """What a task is made of. ``stop(reason)`` tells what runs that nobody wants it any more; it is called at
-    most once, on any thread, and must not block."""
+    most once. ``tell(record)`` is called after each change, never with an older record than before. Both are
+    called on any thread, and must not block."""
 
     method: str
     dialect: Dialect
     owner: str | None
     stop: Callable[[str], object]
+    tell: Watcher | None = None
 
 
 class TaskLimits(Struct, frozen=True):
@@ -70,7 +72,7 @@ class TaskBoard:
         self.sweep()
         record = self._begun(facts, self._granted(ttl))
         # First this: whoever finds the task must find its audience.
-        self._audiences[record.id] = Audience(facts.stop, self._watchers)
+        self._audiences[record.id] = Audience(facts.stop, self._watchers, facts.tell)
         try:
             self._store.create(record)
         except BaseException:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from mcp_actors import NoAnswer, Server, errors
 from mcp_actors.server.context import Context
-from mcp_actors.server.tasks.board import TaskLimits
+from mcp_actors.server.task_calls import RunningTasks
+from mcp_actors.server.tasks.board import TaskBoard, TaskLimits
 from mcp_actors.server.tasks.memory_store import MemoryTaskStore
 from tests.client.features.ear import Ear
 from tests.client.waiting import BOUND, opened_at_the_end, until
@@ -121,7 +124,10 @@ def test_a_question_of_a_task_goes_to_whoever_waits_for_its_result(works: Server
     one = talk(works, HANDSHAKE, elicitation={})
     task = one.call("tools/call", name="host", task={})["result"]["task"]["taskId"]
     first = one.ask("tasks/result", taskId=task)
-    unanswered = question = one.read()
+    question = one.read()
+    while question["method"] == "notifications/tasks/status":
+        question = one.read()
+    unanswered = question
     assert question["params"]["_meta"] == {"io.modelcontextprotocol/related-task": {"taskId": task}}
     one.tell("notifications/cancelled", requestId=first)
     second = one.ask("tasks/result", taskId=task)
@@ -180,3 +186,83 @@ def test_tasks_are_swept_as_long_as_there_are_any(
     until(lambda: store.get(gone) is None)
     assert "error" in one.call("tasks/get", taskId=gone)
     until(lambda: store.get(kept) is None)
+
+
+def test_the_session_that_began_a_task_hears_how_it_goes_and_no_other_does(
+    works: Server, talk: MakeTalk
+) -> None:
+    one, other = talk(works, HANDSHAKE, elicitation={}), talk(works, HANDSHAKE, elicitation={})
+    task = one.call("tools/call", name="host", task={})["result"]["task"]
+    heard = [one.read()]
+    assert heard[0]["params"]["status"] == "input_required"
+    waiting = one.ask("tasks/result", taskId=task["taskId"])
+    question = one.read()
+    assert question["method"] == "elicitation/create"
+    one.send({"id": question["id"], "result": {"action": "accept", "content": {"name": "Ada"}}})
+    answer = one.answer_to(waiting)
+    assert answer["result"]["content"][0]["text"] == "welcome, Ada"
+    heard += one.heard
+    if len(heard) < 3:
+        heard.append(one.read())
+    assert [message["method"] for message in heard] == ["notifications/tasks/status"] * 3
+    assert [message["params"]["status"] for message in heard] == ["input_required", "working", "completed"]
+    assert {message["params"]["taskId"] for message in heard} == {task["taskId"]}
+    look = one.call("tasks/get", taskId=task["taskId"])["result"]
+    assert heard[-1]["params"] == look
+    other.call("ping")
+    assert other.heard == []
+
+
+def test_nothing_is_told_of_a_task_before_its_client_knows_that_there_is_one(
+    server: Server, talk: MakeTalk
+) -> None:
+    ended, gate = threading.Event(), threading.Event()
+
+    @server.tool(task_support="optional", structured_output=False)
+    def hurry() -> str:
+        return "done"
+
+    @server.middleware
+    def hold(_context: Context, _params: object, proceed: Callable[[], Any]) -> Any:
+        answer = proceed()
+        if "task" in answer:
+            until(lambda: board(server)._store.get(answer["task"]["taskId"]).ended)  # type: ignore[union-attr]
+            ended.set()
+            gate.wait(BOUND)
+        return answer
+
+    one = talk(server, HANDSHAKE)
+    with opened_at_the_end(gate):
+        call = one.ask("tools/call", name="hurry", task={})
+        assert ended.wait(BOUND)
+        one.call("ping")
+        gate.set()
+        created = one.answer_to(call)["result"]["task"]
+    assert one.heard == []
+    told = one.read()
+    assert (told["method"], told["params"]["status"]) == ("notifications/tasks/status", "completed")
+    assert told["params"]["taskId"] == created["taskId"]
+
+
+def test_a_task_that_is_cancelled_is_told_as_cancelled(server: Server, connect: Connect) -> None:
+    begun = threading.Event()
+
+    @server.tool(task_support="optional")
+    def sleep(ctx: Context) -> None:
+        begun.set()
+        ctx.sleep(60)
+
+    heard = Ear()
+    client = connect(server, HANDSHAKE)
+    client.on_task_status(heard)
+    client.list_tools()
+    handle = client.start_task("sleep")
+    assert begun.wait(BOUND)
+    handle.cancel()
+    [told] = heard.wait_for(1)
+    assert (told.task_id, told.status) == (handle.id, "cancelled")
+
+
+def board(server: Server) -> TaskBoard:
+    [running] = [one for one in server.host.lines if isinstance(one, RunningTasks)]
+    return running._board
