@@ -21,7 +21,14 @@ if TYPE_CHECKING:
     from mcp_actors.client.tasks.handle import TaskHandle
     from mcp_actors.server.authorization import Authorization, JwtVerifier, Principal, StaticTokens
     from mcp_actors.server.context import Context
-    from mcp_actors.server.faults import NoAnswer, NotFound, Refusal, RequestCancelled, ToolError
+    from mcp_actors.server.faults import (
+        InvalidAnswer,
+        NoAnswer,
+        NotFound,
+        Refusal,
+        RequestCancelled,
+        ToolError,
+    )
     from mcp_actors.server.media import Audio, File, Image
     from mcp_actors.server.messages import AssistantMessage, UserMessage
     from mcp_actors.server.questions import Elicit, Roots, Sample
@@ -46,6 +53,7 @@ __all__ = [
     "File",
     "Gap",
     "Image",
+    "InvalidAnswer",
     "JwtVerifier",
     "NoAnswer",
     "NotFound",
@@ -85,6 +93,7 @@ _LATER = {
     "Elicit": ("mcp_actors.server.questions", "Elicit"),
     "File": ("mcp_actors.server.media", "File"),
     "Image": ("mcp_actors.server.media", "Image"),
+    "InvalidAnswer": ("mcp_actors.server.faults", "InvalidAnswer"),
     "JwtVerifier": ("mcp_actors.server.authorization", "JwtVerifier"),
     "NoAnswer": ("mcp_actors.server.faults", "NoAnswer"),
     "NotFound": ("mcp_actors.server.faults", "NotFound"),

@@ -62,6 +62,8 @@ class Malformed(Struct, frozen=True, gc=False):
     reason: str
     id: Id | None = None
     code: int = INVALID_REQUEST
+    #: Whether whoever sent it was told already.
+    told: bool = False
 
 
 class Batch(Struct, frozen=True, gc=False):

@@ -6,15 +6,26 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, assert_never
 
+from msgspec import Raw
+
 from mcp_actors.protocol import codec, jsonrpc
 from mcp_actors.protocol.codec import JsonObject
 from mcp_actors.protocol.request_state import Binding, InvalidRequestState, RequestStates
 from mcp_actors.protocol.revisions import client_capability_for
-from mcp_actors.protocol.serving.questions import Answered, Declined, Unanswered, Unaskable, Verdict
+from mcp_actors.protocol.serving.questions import (
+    Answered,
+    Declined,
+    Unanswered,
+    Unaskable,
+    Unreadable,
+    Verdict,
+)
 from mcp_actors.protocol.serving.terms import Terms
 from mcp_actors.protocol.types.jsonrpc_error import ErrorObject
 from mcp_actors.server.faults import (
     InputNeeded,
+    InvalidAnswer,
+    InvalidInput,
     NoAnswer,
     Refusal,
     RequestCancelled,
@@ -39,7 +50,7 @@ class Asker(Protocol):
         """The client's result for each key. Raises NoAnswer, RequestCancelled or InputNeeded."""
 
     def misfit(self, words: str) -> Exception:
-        """What to raise about an answer that does not fit the question."""
+        """What to raise about an answer that does not fit the question: an InvalidAnswer."""
 
 
 class SessionAsker:
@@ -52,7 +63,7 @@ class SessionAsker:
         return {key: self._ask(request, seconds) for key, request in requests.items()}
 
     def misfit(self, words: str) -> Exception:
-        return NoAnswer(words)
+        return InvalidAnswer(words)
 
     def _ask(self, request: JsonObject, seconds: float) -> JsonObject:
         method = request["method"]
@@ -87,8 +98,7 @@ class RoundAsker:
         raise InputNeeded(missing)
 
     def misfit(self, words: str) -> Exception:
-        # The answer is part of the request that is being served.
-        return invalid_params(words)
+        return InvalidInput(words)
 
     def question(self, needed: InputNeeded, nonce: bytes) -> JsonObject:
         """The result that asks the client."""
@@ -163,9 +173,11 @@ def answer_of(verdict: Verdict, method: str) -> JsonObject:
     """The client's result. Raises NoAnswer if there is none, RequestCancelled if nobody waits any more."""
     match verdict:
         case Answered(result):
-            return _object(codec.decode(result), method)
+            return _object(result, method)
         case Declined(error):
-            raise NoAnswer(f"the client refused {method}: {_words(codec.decode(error))}")
+            raise NoAnswer(f"the client refused {method}: {_words(error)}")
+        case Unreadable(reason):
+            raise InvalidAnswer(f"the client's answer to {method} cannot be read: {reason}")
         case Unaskable(reason):
             raise NoAnswer(f"the client cannot be asked: {reason}")
         case Unanswered(reason, expired):
@@ -176,15 +188,19 @@ def answer_of(verdict: Verdict, method: str) -> JsonObject:
             assert_never(verdict)
 
 
-def _object(value: Any, method: str) -> JsonObject:
+def _object(result: Raw, method: str) -> JsonObject:
+    try:
+        value = codec.decode(result)
+    except codec.DecodeFailed as error:
+        raise InvalidAnswer(f"the client's answer to {method} cannot be read: {error}") from None
     if not isinstance(value, dict):
-        raise NoAnswer(f"the client's answer to {method} is no object")
+        raise InvalidAnswer(f"the client's answer to {method} is no object")
     return value
 
 
-def _words(error: Any) -> str:
+def _words(error: Raw) -> str:
     try:
-        return ErrorObject.from_wire(error).message
+        return ErrorObject.from_wire(codec.decode(error)).message
     except codec.DecodeFailed:
         return "without a reason"
 

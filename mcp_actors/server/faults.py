@@ -38,6 +38,19 @@ class NoAnswer(Exception):
     """The client was asked and did not answer: it refused, took too long, or cannot be asked that."""
 
 
+class InvalidAnswer(NoAnswer):
+    """The client did answer, but not what was asked: no result, incomplete, of a wrong type, or not what the
+    form asks for. Nobody refused or cancelled anything."""
+
+
+class InvalidInput(InvalidAnswer, Refusal):
+    """The same where the answer is a part of the request that is served (2026-07-28): unless it is caught,
+    the request is answered by an error about its parameters."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(INVALID_PARAMS, message)
+
+
 class InputNeeded(BaseException):
     """Ends this run of a handler: its client is asked, and the handler runs again with the answers.
 

@@ -8,7 +8,9 @@ import msgspec
 
 from mcp_actors.protocol import codec
 from mcp_actors.protocol.codec import Json, JsonObject
+from mcp_actors.schemas import Schemas, UnusableSchema
 
+_SCHEMAS: Final = Schemas()
 _PRIMITIVE: Final = frozenset({"string", "integer", "number", "boolean"})
 
 
@@ -16,9 +18,13 @@ def form_of(form: type | JsonObject) -> JsonObject:
     """The schema of a form. A JSON Schema is passed on as it is.
 
     Raises:
-        TypeError: the type has no flat fields of primitive types, which is all that a form can hold.
+        TypeError: the type has no flat fields of primitive types, which is all that a form can hold; or the
+            JSON Schema is no JSON.
+        UnusableSchema: no content could be checked against it.
     """
     if isinstance(form, dict):
+        codec.encode(form)
+        _SCHEMAS.prepare(form)
         return form
     try:
         (schema,), definitions = msgspec.json.schema_components((form,), ref_template="{name}")
@@ -37,7 +43,16 @@ def filled_in(form: type | JsonObject, content: Json) -> Any:
     Raises:
         DecodeFailed: it does not fit.
     """
-    return content if isinstance(form, dict) else codec.convert(content, form)
+    if not isinstance(form, dict):
+        return codec.convert(content, form)
+    try:
+        fault = _SCHEMAS.check(form, content)
+    except UnusableSchema as error:
+        # The schema alone would do; with this content it would take too long.
+        raise codec.DecodeFailed(str(error)) from None
+    if fault is not None:
+        raise codec.DecodeFailed(fault)
+    return content
 
 
 def _field(form: type, name: str, schema: JsonObject, definitions: dict[str, Any]) -> JsonObject:

@@ -21,7 +21,7 @@ from mcp_actors.server.asking import Asker, answer_of
 from mcp_actors.server.call import LATER, Call, Later
 from mcp_actors.server.conditions import TIMEOUT, in_time
 from mcp_actors.server.context import ASK_SECONDS
-from mcp_actors.server.faults import NoAnswer, Refusal, RequestCancelled
+from mcp_actors.server.faults import InvalidAnswer, NoAnswer, Refusal, RequestCancelled
 from mcp_actors.server.registry.entries import ToolEntry
 from mcp_actors.server.tasks import handlers, wire
 from mcp_actors.server.tasks.board import TaskBoard, TaskFacts
@@ -58,7 +58,7 @@ class TaskAsker:
         return given
 
     def misfit(self, words: str) -> Exception:
-        return NoAnswer(words)
+        return InvalidAnswer(words)
 
 
 class TimeLimit(Struct, frozen=True):

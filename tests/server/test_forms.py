@@ -10,6 +10,7 @@ import pytest
 from msgspec import Meta, Struct
 
 from mcp_actors.protocol.codec import DecodeFailed
+from mcp_actors.schemas import UnusableSchema
 from mcp_actors.server.forms import filled_in, form_of
 
 
@@ -56,9 +57,16 @@ def test_each_kind_of_field_has_its_schema() -> None:
 
 
 def test_a_schema_is_passed_on() -> None:
-    given = {"type": "object", "properties": {"x": {"$ref": "#/y"}}}
+    given = {"type": "object", "properties": {"x": {"type": "integer"}}}
     assert form_of(given) is given
     assert filled_in(given, {"x": 1}) == {"x": 1}
+    with pytest.raises(DecodeFailed, match='/x: "one" is not of type'):
+        filled_in(given, {"x": "one"})
+
+
+def test_a_schema_that_no_content_can_be_checked_against_is_refused() -> None:
+    with pytest.raises(UnusableSchema):
+        form_of({"type": "object", "properties": {"x": {"$ref": "#/y"}}})
 
 
 class Nested(Struct):

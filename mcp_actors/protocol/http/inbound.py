@@ -12,7 +12,7 @@ from mcp_actors.protocol.envelope import META_PREFIX
 from mcp_actors.protocol.http.acceptance import accepts
 from mcp_actors.protocol.http.media_types import EVENT_STREAM, JSON, media_type
 from mcp_actors.protocol.http.mirrors import Headers, ToolHeaders, check_mirrors
-from mcp_actors.protocol.http.rejections import Rejected, quoted
+from mcp_actors.protocol.http.rejections import Misread, Rejected, quoted
 from mcp_actors.protocol.jsonrpc import (
     PARSE_ERROR,
     Answer,
@@ -157,7 +157,7 @@ def _supported() -> str:
 def _unreadable(message: Malformed) -> Rejected:
     if message.code == PARSE_ERROR:
         return _no_json()
-    return Rejected(400, f"the body is no message of JSON-RPC 2.0: {message.reason}")
+    return Misread(f"the body is no message of JSON-RPC 2.0: {message.reason}", message)
 
 
 def _no_json() -> Rejected:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
+from msgspec import structs
+
 from mcp_actors.protocol import codec
 from mcp_actors.protocol.jsonrpc import (
     INVALID_PARAMS,
@@ -11,6 +13,7 @@ from mcp_actors.protocol.jsonrpc import (
     METHOD_NOT_FOUND,
     PARSE_ERROR,
     Id,
+    Malformed,
     error_frame,
 )
 from mcp_actors.protocol.revisions import Era
@@ -63,6 +66,14 @@ class Rejected(Exception):
             return error_frame(self.id, self.code, self.message)
         error = codec.encode({"code": self.code, "message": self.message})
         return b'{"jsonrpc":"2.0","error":%s}' % error
+
+
+class Misread(Rejected):
+    """The body is no message. If it was to answer a question, whoever asked must hear of it."""
+
+    def __init__(self, message: str, malformed: Malformed) -> None:
+        super().__init__(400, message, code=malformed.code)
+        self.malformed = structs.replace(malformed, told=True)
 
 
 def status_of(code: int | None, era: Era) -> int:

@@ -16,6 +16,7 @@ from mcp_actors.protocol.serving.questions import (
     Questions,
     Unanswered,
     Unaskable,
+    Unreadable,
     Verdict,
 )
 from mcp_actors.protocol.serving.terms import Terms
@@ -53,7 +54,7 @@ class Asking:
 
     def spoil(self, id_: Id | None, reason: str) -> None:
         """The client answered with something that is no answer."""
-        self._settle(id_, Unanswered(f"the answer cannot be read: {reason}"))
+        self._settle(id_, Unreadable(reason))
 
     def expire(self, number: int) -> None:
         """The client took too long; it may stop thinking about it."""

@@ -109,8 +109,9 @@ class SessionCells:
                 self.asking.refused(id_, error)
             case jsonrpc.Malformed(reason):
                 self._misread(message)
-                frame = frames.unnamed(Refused(message.code, reason))
-                self._out.append(Send(frame, None, code=message.code))
+                if not message.told:
+                    frame = frames.unnamed(Refused(message.code, reason))
+                    self._out.append(Send(frame, None, code=message.code))
             case _:
                 assert_never(message)
         return self.phase

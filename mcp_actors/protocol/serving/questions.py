@@ -34,6 +34,12 @@ class Declined(Struct, frozen=True):
     error: Raw
 
 
+class Unreadable(Struct, frozen=True):
+    """The client answered with something that is no answer."""
+
+    reason: str
+
+
 class Unaskable(Struct, frozen=True):
     """It was not asked: this client cannot be asked that."""
 
@@ -48,7 +54,7 @@ class Unanswered(Struct, frozen=True):
     expired: bool = False
 
 
-Verdict: TypeAlias = Answered | Declined | Unaskable | Unanswered
+Verdict: TypeAlias = Answered | Declined | Unreadable | Unaskable | Unanswered
 
 
 class Questions:

@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from mcp_actors.protocol import codec
 from mcp_actors.protocol.http.inbound import Post, check_method, not_allowed, read_post
-from mcp_actors.protocol.http.rejections import Rejected
+from mcp_actors.protocol.http.rejections import Misread, Rejected
 from mcp_actors.protocol.revisions import Era
 from mcp_actors.server.authorization.denied import Denied
 from mcp_actors.server.authorization.principal import Principal
@@ -20,7 +20,12 @@ from mcp_actors.server.http.contract import Gatekeeper, NoRules, Peers, ToolRule
 from mcp_actors.server.http.cors import Cors
 from mcp_actors.server.http.desk import Desk
 from mcp_actors.server.http.event_store import EventStore
-from mcp_actors.server.http.in_session import answer_in_session, leave_session, listen_in_session
+from mcp_actors.server.http.in_session import (
+    answer_in_session,
+    leave_session,
+    listen_in_session,
+    tell_of_misread,
+)
 from mcp_actors.server.http.legacy import open_stream, take_message
 from mcp_actors.server.http.reply import (
     Reply,
@@ -159,7 +164,11 @@ class WsgiApp:
         # Before anybody is asked about a token: that may cost more than this.
         request.body_length(max_bytes)
         principal = self._admitted(request)
-        post = read_post(request.headers, request.body(max_bytes), self._tools.param_headers)
+        try:
+            post = read_post(request.headers, request.body(max_bytes), self._tools.param_headers)
+        except Misread as misread:
+            tell_of_misread(self.desk, request, misread, principal)
+            raise
         self._check_scopes(post, principal)
         alone = post.era is Era.STATELESS or self.settings.stateless
         return (answer_alone if alone else answer_in_session)(self.desk, request, post, principal)

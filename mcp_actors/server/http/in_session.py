@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 from mcp_actors.protocol.http.inbound import Post, check_get, check_session_headers, not_allowed
-from mcp_actors.protocol.http.rejections import Rejected
+from mcp_actors.protocol.http.rejections import Misread, Rejected
 from mcp_actors.protocol.http.request_headers import SESSION_ID
 from mcp_actors.protocol.jsonrpc import Batch
 from mcp_actors.protocol.revisions import by_version
@@ -33,6 +33,15 @@ def answer_in_session(desk: Desk, request: WsgiRequest, post: Post, principal: P
         session.peer.receive(post.message, principal)
         return empty_reply(202)
     return _answered(desk, request, session, post, principal)
+
+
+def tell_of_misread(desk: Desk, request: WsgiRequest, misread: Misread, principal: Principal | None) -> None:
+    """A POST of a session that cannot be served because it says nothing: a question may wait for it."""
+    id = request.headers.get(_HEADER)
+    if id is not None and misread.malformed.id is not None:
+        # What is wrong with the session, if anything is, matters less than what is wrong with the body.
+        with suppress(Rejected):
+            desk.session(id.strip(), principal).peer.receive(misread.malformed, principal)
 
 
 def listen_in_session(desk: Desk, request: WsgiRequest, principal: Principal | None) -> Reply:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from mcp_actors.protocol.http.event_writing import endpoint
 from mcp_actors.protocol.http.inbound import check_get, not_allowed, read_message
-from mcp_actors.protocol.http.rejections import Rejected
+from mcp_actors.protocol.http.rejections import Misread, Rejected
 from mcp_actors.server.authorization.principal import Principal
 from mcp_actors.server.http.desk import Desk
 from mcp_actors.server.http.event_body import EventBody
@@ -44,5 +44,11 @@ def take_message(desk: Desk, request: WsgiRequest, principal: Principal | None) 
     if id is None:
         raise Rejected(400, f"the parameter {_PARAMETER} is missing")
     session = desk.legacy.find(id, owner_of(principal))
-    session.peer.receive(read_message(request.body(desk.settings.max_body_bytes)), principal)
+    try:
+        message = read_message(request.body(desk.settings.max_body_bytes))
+    except Misread as misread:
+        # A question may wait for it.
+        session.peer.receive(misread.malformed, principal)
+        raise
+    session.peer.receive(message, principal)
     return empty_reply(202)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
+from mcp_actors.protocol.jsonrpc import Malformed
 from mcp_actors.protocol.serving import events as E
 from mcp_actors.protocol.serving.actions import (
     CancelJob,
@@ -16,7 +17,14 @@ from mcp_actors.protocol.serving.actions import (
     SetTimer,
     Violation,
 )
-from mcp_actors.protocol.serving.questions import Answered, Declined, Unanswered, Unaskable, Verdict
+from mcp_actors.protocol.serving.questions import (
+    Answered,
+    Declined,
+    Unanswered,
+    Unaskable,
+    Unreadable,
+    Verdict,
+)
 from tests.protocol.serving.talk import (
     LEGACY,
     MODERN,
@@ -154,6 +162,13 @@ def test_true_is_not_one(id_: Any) -> None:
     assert len(talk.machine.asking.questions) == 1
 
 
+def test_who_was_told_that_a_message_is_malformed_is_not_told_again() -> None:
+    talk = asked()
+    actions = talk.feed(E.Received(Malformed("odd", 1, told=True)))
+    assert verdicts(actions) == [("ann", Unreadable("odd"))]
+    assert not only(actions, Send)
+
+
 @pytest.mark.requirement("request:one-outcome")
 def test_a_second_answer_is_nobodys() -> None:
     talk = asked()
@@ -166,8 +181,7 @@ def test_an_answer_that_cannot_be_read_ends_the_question(data: bytes) -> None:
     actions = asked().hear(data)
     ((caller, verdict),) = verdicts(actions)
     assert caller == "ann"
-    assert isinstance(verdict, Unanswered)
-    assert not verdict.expired
+    assert isinstance(verdict, Unreadable)
     assert only(actions, CancelTimer) == [CancelTimer(E.QuestionExpired(1))]
 
 

@@ -8,8 +8,9 @@ from typing import Any, Literal, TypedDict
 import msgspec
 import pytest
 
-from mcp_actors import Elicit, NoAnswer, Roots, Sample, Server, errors, types
+from mcp_actors import Elicit, InvalidAnswer, NoAnswer, Roots, Sample, Server, errors, types
 from mcp_actors.server.context import Context
+from tests.client.features.ear import Ear
 from tests.server.conftest import Connect, MakeTalk
 from tests.server.talk import HANDSHAKE, STATELESS, Talk
 
@@ -292,3 +293,117 @@ def test_a_client_that_takes_too_long_is_told_that_it_need_not_go_on(server: Ser
     [taken_back] = answering.talk.heard
     assert taken_back["method"] == "notifications/cancelled"
     assert taken_back["params"]["requestId"] == answering.question["id"]
+
+
+#: What is wrong with an answer, for each question: the result, and what the handler is told.
+MALFORMED: list[tuple[str, Any, str]] = [
+    ("elicitation", {}, "`action`"),
+    ("elicitation", {"action": "maybe"}, "$.action"),
+    ("elicitation", {"action": "accept"}, "a form that was accepted has content"),
+    ("elicitation", {"action": "accept", "content": {"city": 7}}, "/city: 7 is not of type"),
+    ("elicitation", {"action": "accept", "content": {}}, '"city" is a required property'),
+    ("elicitation", {"action": "accept", "content": [1]}, "$.content"),
+    ("elicitation.url", {"action": 1}, "$.action"),
+    ("sampling", {"role": "assistant", "content": {"type": "text", "text": "x"}}, "`model`"),
+    ("sampling", {"role": "assistant", "model": "m", "content": 7}, "does not fit"),
+    ("roots", {"roots": [{"uri": 7}]}, "$.roots[0].uri"),
+    ("roots", {"cancelled": True}, "`roots`"),
+]
+ABLE: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
+
+
+def doubt(server: Server, kind: str) -> None:
+    """A tool that tells what it was raised."""
+
+    @server.tool(structured_output=False)
+    def question(ctx: Context) -> str:
+        try:
+            return repr(QUESTIONS[kind](ctx))
+        except InvalidAnswer as error:
+            return f"invalid: {error}"
+
+
+@pytest.mark.parametrize(("kind", "result", "words"), MALFORMED)
+def test_an_answer_that_is_malformed_is_told_as_what_it_is(
+    server: Server, talk: MakeTalk, era: str, kind: str, result: Any, words: str
+) -> None:
+    doubt(server, kind)
+    one = talk(server, era, **ABLE)
+    if era == HANDSHAKE:
+        text = Answering(one).finish(result=result)
+    else:
+        key = kind.partition(".")[0].replace("elicitation", "elicit").replace("sampling", "sample") + "-1"
+        state = one.tool("question")["result"]["requestState"]
+        again = {"name": "question", "arguments": {}, "inputResponses": {key: result}, "requestState": state}
+        text = one.call("tools/call", **again)["result"]["content"][0]["text"]
+    assert text.startswith("invalid: the client's answer to ")
+    assert words in text
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (
+            {"result": {"action": "cancel"}, "error": {"code": 1, "message": "no"}},
+            "both a result and an error",
+        ),
+        ({}, "neither a method, a result nor an error"),
+        ({"jsonrpc": "1.0", "result": {}}, "without jsonrpc 2.0"),
+        ({"result": "cancel"}, "is no object"),
+        ({"result": None}, "is no object"),
+    ],
+)
+def test_what_is_no_answer_at_all_is_neither_a_cancellation_nor_waited_for(
+    server: Server, talk: MakeTalk, answer: dict[str, Any], words: str
+) -> None:
+    doubt(server, "elicitation")
+    text = Answering(talk(server, HANDSHAKE, elicitation={"form": {}})).finish(**answer)
+    assert text.startswith("invalid: the client's answer to elicitation/create ")
+    assert words in text
+
+
+def test_what_nobody_catches_is_the_error_of_the_request_in_the_era_of_rounds(
+    server: Server, talk: MakeTalk
+) -> None:
+    @server.tool()
+    def question(ctx: Context) -> None:
+        ctx.elicit("Where?", FORM)
+
+    one = talk(server, STATELESS, **ABLE)
+    state = one.tool("question")["result"]["requestState"]
+    again = {
+        "name": "question",
+        "arguments": {},
+        "inputResponses": {"elicit-1": {"action": 7}},
+        "requestState": state,
+    }
+    assert one.call("tools/call", **again)["error"]["code"] == -32602
+
+
+def test_a_malformed_answer_reaches_a_task_too(server: Server, talk: MakeTalk) -> None:
+    found = Ear()
+
+    @server.tool(task_support="required")
+    def question(ctx: Context) -> None:
+        try:
+            ctx.elicit("Where?", FORM)
+        except InvalidAnswer as error:
+            found(str(error))
+
+    one = talk(server, HANDSHAKE, **ABLE)
+    task = one.call("tools/call", name="question", task={})["result"]["task"]["taskId"]
+    one.ask("tasks/result", taskId=task)
+    asked = one.read()
+    while asked["method"] != "elicitation/create":
+        asked = one.read()
+    one.send({"id": asked["id"], "result": {}, "error": {}})
+    [told] = found.wait_for(1)
+    assert told.endswith("a response with both a result and an error")
+
+
+def test_a_form_by_a_schema_that_is_none_is_the_handlers_own_mistake(
+    server: Server, talk: MakeTalk, era: str
+) -> None:
+    offer(server, lambda ctx: ctx.elicit("Where?", {"type": "no such type"}))
+    [text] = talk(server, era, **ABLE).tool("question")["result"]["content"]
+    assert text["text"] == "tool 'question' failed"

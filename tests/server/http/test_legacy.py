@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mcp_actors.protocol.jsonrpc import Malformed
 from mcp_actors.server.authorization.principal import Principal
 from tests.server.http.conftest import MakeSite, Site
 from tests.server.http.driver import Answer
@@ -83,6 +84,14 @@ def test_a_body_that_is_no_message_is_refused_and_the_session_lives_on(site: Sit
     assert site.post(b"{", **where).status == 400
     assert site.post(request("echo"), headers={"Content-Type": "text/plain"}, **where).status == 415
     assert site.post(request("echo"), **where).status == 202
+    stream.close()
+
+
+def test_a_body_that_was_to_answer_a_question_reaches_whoever_asked(site: Site) -> None:
+    stream, where = opened(site)
+    assert site.post({"jsonrpc": "2.0", "id": 1, "result": {}, "error": {}}, **where).status == 400
+    [(message, _, _)] = site.peers.last.heard
+    assert message == Malformed("a response with both a result and an error", 1, told=True)
     stream.close()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mcp_actors.protocol.http.rejections import Rejected
+from mcp_actors.protocol.jsonrpc import Malformed
 from mcp_actors.server.authorization.principal import Principal
 from mcp_actors.server.http.sessions import SessionTable
 from tests.server.http.conftest import MakeSite, Session, Site
@@ -234,6 +235,21 @@ def test_a_session_that_cannot_be_made_takes_no_place(site: Site, clock: Clock) 
 
 
 # Whose session it is.
+
+
+def test_a_body_that_was_to_answer_a_question_reaches_whoever_asked(make_site: MakeSite) -> None:
+    site = make_site(options={"authorization": Gate()})
+    mine = {"Authorization": "me"}
+    opened = site.post(initialize(), headers=mine)
+    session = Session(site, opened.session, site.peers.last)
+    session.peer.heard.clear()
+    malformed = {"jsonrpc": "2.0", "id": 1, "result": {}, "error": {}}
+    for headers in (mine, {"Authorization": "you"}):
+        refused = session.post(malformed, headers=headers)
+        assert (refused.status, refused.json()["error"]["code"]) == (400, -32600)
+    assert site.post(malformed, headers=mine).status == 400
+    reason = "a response with both a result and an error"
+    assert session.peer.heard == [(Malformed(reason, 1, told=True), Principal("me"), False)]
 
 
 class Gate:
