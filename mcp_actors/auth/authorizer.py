@@ -23,6 +23,7 @@ from mcp_actors.auth.storage import TokenStorage
 from mcp_actors.auth.tokens import Tokens
 from mcp_actors.auth.urls import canonical, same_origin, shown
 from mcp_actors.errors import AuthorizationFailed
+from mcp_actors.protocol.endings import Ending
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.slot import SlotTimeout
 from mcp_actors.transports.http.authorizer import Attempt, Refusal
@@ -117,6 +118,14 @@ class GrantAuthorizer:
         held = self._held
         return "" if held is None else fingerprint(held.site.authority.issuer, held.tokens.access_token)
 
+    def hindrance(self) -> Ending | None:
+        """See `LogsIn`."""
+        return self._flights.hindrance(self._key, self._purpose)
+
+    def interrupt(self) -> None:
+        """See `LogsIn`."""
+        self._flights.cancel(self._key)
+
     def close(self) -> None:
         """End a login that is under way; what was obtained stays in the storage. Idempotent, bounded."""
         flight = self._flights.cancel(self._key)
@@ -157,7 +166,7 @@ class GrantAuthorizer:
         )
 
     def _join(self, job: _Job, attempt: Attempt) -> None:
-        self._flights.join(self._key, job, attempt.deadline, self._purpose)
+        self._flights.join(self._key, job, attempt.deadline, self._purpose, attempt.held)
 
     # -- on the thread of the flight ----------------------------------------------------------------------
 

@@ -23,7 +23,6 @@ class Errand:
     binding: Binding
     confidences: Confidences
 
-    def enter(self, phase: str, *, person: bool = False) -> None:
-        """Say what happens from now on, for those who give up waiting."""
-        self.flight.phase = phase
-        self.flight.waits_for_person = person
+    def enter(self, phase: str, *, login_url: str | None = None) -> None:
+        """Say what happens from now on, for those who wait; ``login_url`` is where a person has to act."""
+        self.flight.enter(phase, login_url)

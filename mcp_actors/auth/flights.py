@@ -10,8 +10,10 @@ from collections.abc import Callable, Hashable
 from typing import Final
 
 from mcp_actors.errors import AuthorizationFailed, McpError, RequestTimeout
+from mcp_actors.protocol.endings import BROKEN_OFF, Ending, EndKind
 from mcp_actors.runtime.deadline import Deadline
-from mcp_actors.runtime.slot import Slot, SlotTimeout
+from mcp_actors.runtime.slot import ProgressSlot, Slot, SlotTimeout
+from mcp_actors.transports.http.authorizer import AuthorizationInterrupted
 
 __all__ = ["Flight", "Flights", "interrupted"]
 
@@ -21,7 +23,7 @@ _SLICE: Final = 0.2
 
 def interrupted() -> AuthorizationFailed:
     """What they get who waited for something that somebody else broke off."""
-    return AuthorizationFailed("the authorization was interrupted; call again to start anew", retryable=True)
+    return AuthorizationInterrupted(BROKEN_OFF.reason, retryable=True)
 
 
 class Flight:
@@ -31,7 +33,8 @@ class Flight:
         self.cancelled: Slot[None] = Slot()
         self.landed: Slot[McpError | None] = Slot()
         self.phase = "looking for the authorization server"
-        self.waits_for_person = False
+        self.login_url: str | None = None
+        self._passengers: dict[ProgressSlot[McpError | None], None] = {}
         self._thread: threading.Thread | None = None
 
     def start(self, job: Callable[[Flight], None], land: Callable[[], object]) -> None:
@@ -45,6 +48,31 @@ class Flight:
         except RuntimeError as error:
             raise AuthorizationFailed(f"no thread for the authorization: {error}", retryable=True) from error
         self._thread = thread
+
+    def enter(self, phase: str, login_url: str | None) -> None:
+        """What happens from now on, and where a person has to act for it. The flight's thread."""
+        self.phase, self.login_url = phase, login_url
+        for passenger in list(self._passengers):
+            passenger.offer(None)
+
+    def board(self, passenger: ProgressSlot[McpError | None]) -> None:
+        """Somebody waits, and hears of each phase and of the landing. Any thread."""
+        self._passengers[passenger] = None
+        self.landed.on_set(passenger.set)
+
+    def leave(self, passenger: ProgressSlot[McpError | None]) -> None:
+        """Somebody waits no more. Any thread."""
+        self._passengers.pop(passenger, None)
+
+    def hindrance(self, purpose: str) -> Ending:
+        """Why those who wait cannot go on yet."""
+        url = self.login_url
+        if url is None:
+            reason = f"{purpose} is not done yet: {self.phase}"
+            return Ending(EndKind.UNAUTHORIZED, reason, passing=True)
+        reason = f"{purpose} waits for a person: {self.phase}; finish it, then call again"
+        details = {"waits_for": "person", "login_url": url}
+        return Ending(EndKind.UNAUTHORIZED, reason, passing=True, person=True, details=details)
 
     def cancel(self) -> None:
         """End the errand soon; whoever waits for it is told that it was interrupted. Any thread."""
@@ -74,8 +102,16 @@ class Flights:
     def __init__(self) -> None:
         self._flying: dict[Hashable, Flight] = {}
 
-    def join(self, key: Hashable, job: Callable[[Flight], None], deadline: Deadline, purpose: str) -> None:
-        """Wait until the errand for ``key`` is done; begin it if nobody has.
+    def join(
+        self,
+        key: Hashable,
+        job: Callable[[Flight], None],
+        deadline: Deadline,
+        purpose: str,
+        held: Callable[[Ending | None], object] | None = None,
+    ) -> None:
+        """Wait until the errand for ``key`` is done; begin it if nobody has. ``held`` is told meanwhile, on
+        this thread, what is waited for, and None at the end.
 
         An interrupt of one who waits ends the errand for all: it came from the person at the keyboard.
 
@@ -87,13 +123,13 @@ class Flights:
         # The process is part of the key: in a forked child nobody flies what the parent began.
         place = (os.getpid(), key)
         mine = Flight()
-        flight = self._flying.setdefault(place, mine)
+        flight = self._next(place, mine, deadline, purpose)
         begun = False
         try:
             if flight is mine:
                 flight.start(job, lambda: self._flying.pop(place, None))
             begun = True
-            failure = _outcome(flight, deadline)
+            failure = _outcome(flight, deadline, lambda: held and held(flight.hindrance(purpose)))
         except SlotTimeout:
             raise _too_late(flight, purpose) from None
         except BaseException:
@@ -103,8 +139,27 @@ class Flights:
                 self._flying.pop(place, None)
                 flight.landed.set(interrupted())
             raise
+        finally:
+            if held is not None:
+                held(None)
         if failure is not None:
             raise _fresh(failure)
+
+    def _next(self, place: Hashable, mine: Flight, deadline: Deadline, purpose: str) -> Flight:
+        """The errand under way, or ``mine``. One that is ending already is of no use to newcomers."""
+        while True:
+            flight = self._flying.setdefault(place, mine)
+            if flight is mine or not flight.cancelled.is_set:
+                return flight
+            try:
+                _outcome(flight, deadline, lambda: None)
+            except SlotTimeout:
+                raise _too_late(flight, purpose) from None
+
+    def hindrance(self, key: Hashable, purpose: str) -> Ending | None:
+        """What a person has to do for the errand for ``key``; None if there is none, or nothing to do."""
+        flight = self._flying.get((os.getpid(), key))
+        return None if flight is None or flight.login_url is None else flight.hindrance(purpose)
 
     def cancel(self, key: Hashable) -> Flight | None:
         """End the errand for ``key``, if there is one, and say which it was."""
@@ -114,23 +169,30 @@ class Flights:
         return flight
 
 
-def _outcome(flight: Flight, deadline: Deadline) -> McpError | None:
-    """What the flight came to. Raises ``SlotTimeout`` at the deadline."""
-    while True:
-        try:
-            # In slices: a request that is cut moves its deadline to now, and not every platform lets an
-            # interrupt through to a thread that waits.
-            return flight.landed.wait(Deadline.after(min(_SLICE, deadline.remaining())))
-        except SlotTimeout:
-            if deadline.expired:
-                raise
+def _outcome(flight: Flight, deadline: Deadline, tell: Callable[[], object]) -> McpError | None:
+    """What the flight came to; ``tell`` is called in each of its phases. Raises ``SlotTimeout`` at the
+    deadline."""
+    passenger: ProgressSlot[McpError | None] = ProgressSlot()
+    flight.board(passenger)
+    tell()
+    try:
+        while True:
+            try:
+                # In slices: a request that is cut moves its deadline to now, and not every platform lets an
+                # interrupt through to a thread that waits.
+                end = Deadline.after(min(_SLICE, deadline.remaining()))
+                return passenger.wait(end, lambda _: tell())
+            except SlotTimeout:
+                if deadline.expired:
+                    raise
+    finally:
+        flight.leave(passenger)
 
 
 def _too_late(flight: Flight, purpose: str) -> McpError:
-    if flight.waits_for_person:
-        return AuthorizationFailed(
-            f"{purpose} waits for a person: {flight.phase}; finish it, then call again", retryable=True
-        )
+    hindrance = flight.hindrance(purpose)
+    if hindrance.person:
+        return AuthorizationFailed(hindrance.reason, retryable=True, details=hindrance.details)
     return RequestTimeout(f"{purpose} was not done before the deadline: still {flight.phase}")
 
 

@@ -96,7 +96,7 @@ class Login:
         self._errand.confidences.add(expected.state)
         self._errand.flight.cancelled.on_set(lambda _: self._answer.set(interrupted()))
         self._listen(expected.state, self._answer)
-        self._errand.enter(f"the login at {shown(endpoint)} is open", person=True)
+        self._errand.enter(f"the login at {shown(endpoint)} is open", login_url=shown(endpoint))
         self._open(url, endpoint)
         if self._style.callback is not None:
             threading.Thread(

@@ -23,7 +23,7 @@ from mcp_actors.protocol import outcomes
 from mcp_actors.protocol.agreement import Agreement
 from mcp_actors.protocol.backoff import Backoff
 from mcp_actors.protocol.endings import Ending, EndKind
-from mcp_actors.protocol.events import Awaited, Begun, Called, CalledTogether, CancelAsked
+from mcp_actors.protocol.events import INTERRUPTED, Awaited, Begun, Called, CalledTogether, CancelAsked
 from mcp_actors.protocol.outcomes import (
     CallOutcome,
     Completed,
@@ -39,6 +39,7 @@ from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.lazy import Spent
 from mcp_actors.runtime.ref import Ref
 from mcp_actors.runtime.slot import ForkedSlot, ProgressSlot, Slot, SlotTimeout
+from mcp_actors.transports.contract import Authorizes, Transport
 
 T = TypeVar("T")
 
@@ -170,7 +171,7 @@ class Calls:
         if unsent and told and tree.failure is not None:
             return broken_down(tree.failure, about)
         if waiting and isinstance(outcome, TimedOut):
-            return late(outcome.seconds, wiring.board.cause, about)
+            return late(_held(outcome, wiring.transport), wiring.board.cause, about)
         return error_from(outcome, about)
 
     # Futures.
@@ -266,7 +267,7 @@ class Calls:
             return TimedOut(manner.seconds)
         except BaseException:
             # KeyboardInterrupt, or an error of the caller's own on_progress: the server need not go on.
-            connection.tell(CancelAsked(slot, "interrupted"))
+            connection.tell(CancelAsked(slot, INTERRUPTED))
             raise
 
     def _require_ready(self, tree: Tree, what: str, seconds: float, deadline: Deadline) -> None:
@@ -277,7 +278,8 @@ class Calls:
         if isinstance(outcome, Ready):
             return
         if isinstance(outcome, TimedOut | Lost):
-            outcome = outcomes.Stopped() if tree.wiring.closing else TimedOut(seconds)
+            hindrance = outcome.hindrance if isinstance(outcome, TimedOut) else None
+            outcome = outcomes.Stopped() if tree.wiring.closing else TimedOut(seconds, hindrance)
         raise self.error(tree, what, outcome, waiting=True)
 
     def _await_ready(self, tree: Tree, deadline: Deadline) -> CallOutcome | WaitOutcome:
@@ -293,7 +295,7 @@ class Calls:
         except SlotTimeout:
             return TimedOut(remaining)
         except BaseException:
-            connection.tell(CancelAsked(slot, "interrupted"))
+            connection.tell(CancelAsked(slot, INTERRUPTED))
             raise
 
     def _enter(self, tree: Tree, request: Outgoing, deadline: Deadline | None) -> None:
@@ -355,4 +357,11 @@ def _pause(tree: Tree, repeated: int, deadline: Deadline) -> None:
 
 def _in_full(outcome: Any, manner: Manner) -> Any:
     """A deadline is told as the caller gave it, not as the part of it that was left for the last step."""
-    return TimedOut(manner.seconds) if isinstance(outcome, TimedOut) else outcome
+    return TimedOut(manner.seconds, outcome.hindrance) if isinstance(outcome, TimedOut) else outcome
+
+
+def _held(outcome: TimedOut, transport: Transport) -> TimedOut:
+    """Whoever has sent nothing yet is held up by a login in whatever phase of the connection."""
+    if outcome.hindrance is None and isinstance(transport, Authorizes):
+        return TimedOut(outcome.seconds, transport.hindrance())
+    return outcome

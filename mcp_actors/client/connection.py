@@ -34,7 +34,7 @@ from mcp_actors.runtime.tasks import Done, Finished, Run
 from mcp_actors.telemetry import events as T
 from mcp_actors.telemetry.logs import logger_for
 from mcp_actors.transports.actor import Close, Link, Open
-from mcp_actors.transports.contract import SendVerdict
+from mcp_actors.transports.contract import Authorizes, SendVerdict
 
 #: Two deliveries may be on their way when the lane says that it is full.
 _RESERVE: Final = 0.25
@@ -88,6 +88,7 @@ class ConnectionActor(Actor):
             A.Scan: self._scan,
             A.SetTimer: self._set_timer,
             A.CancelTimer: self._cancel_timer,
+            A.BreakOff: self._break_off,
             A.Agreed: self._agreed,
             A.Relisted: self._relisted,
             A.Missed: self._missed,
@@ -258,6 +259,11 @@ class ConnectionActor(Actor):
     def _answer(self, action: A.Reply) -> None:
         self._spans.end(action.caller, action.outcome)
         action.caller.set(action.outcome)  # type: ignore[attr-defined]  # our callers are slots
+
+    def _break_off(self, _action: A.BreakOff) -> None:
+        transport = self._wiring.transport
+        if isinstance(transport, Authorizes):
+            transport.break_off()
 
     def _progress(self, action: A.Progress) -> None:
         caller: Any = action.caller

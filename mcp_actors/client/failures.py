@@ -9,6 +9,7 @@ from msgspec import Raw
 
 from mcp_actors import errors
 from mcp_actors.protocol import codec, outcomes
+from mcp_actors.protocol.attempts import waits_for_person
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.telemetry.crash_report import CrashReport
 from mcp_actors.telemetry.redaction import printable
@@ -27,7 +28,8 @@ _TYPES: dict[type, str] = {
     outcomes.Withdrawn: "cancelled",
     outcomes.Stopped: "shutdown",
 }
-_LOSSES = {EndKind.OVERSIZED: "protocol", EndKind.UNAUTHORIZED: "authorization"}
+_REFUSALS = (EndKind.UNAUTHORIZED, EndKind.INTERRUPTED)
+_LOSSES = {EndKind.OVERSIZED: "protocol"} | dict.fromkeys(_REFUSALS, "authorization")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class Circumstances:
 
 def error_type(outcome: outcomes.CallOutcome | outcomes.WaitOutcome) -> str:
     """The ``.type`` of the error that this outcome becomes."""
+    if isinstance(outcome, outcomes.TimedOut) and waits_for_person(outcome) is not None:
+        return "authorization"
     if isinstance(outcome, outcomes.Lost):
         return _LOSSES.get(outcome.ending.kind, "transport")
     return _TYPES[type(outcome)]
@@ -70,12 +74,8 @@ def error_from(  # noqa: C901 - one case for each outcome
             return _not_granted(uri, about)
         case outcomes.NoCommonVersion(ours, theirs):
             return _no_common_version(ours, theirs, about)
-        case outcomes.TimedOut(seconds):
-            return errors.RequestTimeout(
-                f"no answer to {about.what} within {seconds:g} s (state: {about.state})",
-                details={"seconds": seconds, "state": about.state},
-                crash_report=about.crash_report,
-            )
+        case outcomes.TimedOut():
+            return _timed_out(outcome, about)
         case outcomes.Lost(ending, outcome_):
             return _lost(ending, outcome_, about)
         case outcomes.NotReady(state, cause):
@@ -95,12 +95,14 @@ def error_from(  # noqa: C901 - one case for each outcome
             assert_never(outcome)
 
 
-def late(seconds: float, cause: outcomes.Cause | None, about: Circumstances) -> errors.RequestTimeout:
+def late(outcome: outcomes.TimedOut, cause: outcomes.Cause | None, about: Circumstances) -> errors.McpError:
     """The server was not ready by the deadline; ``cause`` is why the last try failed."""
+    if waits_for_person(outcome) is not None:
+        return _timed_out(outcome, about)
     return errors.RequestTimeout(
-        f"{about.unsent}{about.server} was not ready within {seconds:g} s (state: {about.state})"
-        f"{_because(describe(cause))}",
-        details={"seconds": seconds, "state": about.state},
+        f"{about.unsent}{about.server} was not ready within {outcome.seconds:g} s (state: {about.state})"
+        f"{_because(describe(outcome.hindrance or cause))}",
+        details={"seconds": outcome.seconds, "state": about.state},
         crash_report=about.crash_report,
     )
 
@@ -130,10 +132,29 @@ def describe(cause: outcomes.Cause | None) -> str:
             return reason
         case outcomes.NoCommonVersion(ours, theirs):
             return f"no common protocol version (ours: {_list(ours)}; theirs: {_list(theirs)})"
-        case outcomes.TimedOut(seconds):
-            return f"no handshake within {seconds:g} s"
+        case outcomes.TimedOut(seconds, hindrance):
+            return f"no handshake within {seconds:g} s{_because(describe(hindrance))}"
         case _:
             assert_never(cause)
+
+
+def _timed_out(outcome: outcomes.TimedOut, about: Circumstances) -> errors.McpError:
+    """The deadline passed: while a person had yet to act, or while the server had."""
+    seconds, hindrance = outcome.seconds, outcome.hindrance
+    details = {"seconds": seconds, "state": about.state}
+    if hindrance is not None and hindrance.person:
+        what = f"{about.what} was not authorized" if about.what else f"{about.server} was not ready"
+        return errors.AuthorizationFailed(
+            f"{what} within {seconds:g} s: {hindrance.reason}",
+            retryable=True,
+            details={**details, **hindrance.details},
+        )
+    return errors.RequestTimeout(
+        f"no answer to {about.what} within {seconds:g} s (state: {about.state})"
+        f"{_because(describe(hindrance))}",
+        details=details,
+        crash_report=about.crash_report,
+    )
 
 
 def _remote(error: Raw, about: Circumstances) -> errors.McpError:
@@ -184,9 +205,11 @@ def _crowded(attempts: int, about: Circumstances) -> errors.Backpressure:
 def _lost(ending: Ending, outcome: errors.Outcome, about: Circumstances) -> errors.McpError:
     if ending.kind is EndKind.OVERSIZED:
         return errors.FrameTooLarge(f"{about.what} failed: {ending.reason}", crash_report=about.crash_report)
-    if ending.kind is EndKind.UNAUTHORIZED:
+    if ending.kind in _REFUSALS:
         return errors.AuthorizationFailed(
-            f"{about.what} was not authorized: {ending.reason}", retryable=ending.passing
+            f"{about.what} was not authorized: {ending.reason}",
+            retryable=ending.passing,
+            details=ending.details,
         )
     ran = "it was not sent" if outcome == "not_sent" else "it may or may not have run"
     return errors.ConnectionLost(
@@ -209,8 +232,13 @@ def _unavailable(state: str, cause: outcomes.Cause | None, about: Circumstances)
 def _parked(attempts: int, cause: outcomes.Cause | None, about: Circumstances) -> errors.McpError:
     if isinstance(cause, outcomes.NoCommonVersion):
         return error_from(cause, about)
-    if isinstance(cause, Ending) and cause.kind is EndKind.UNAUTHORIZED:
-        return errors.AuthorizationFailed(f"{about.unsent}{about.server} was not reached: {cause.reason}")
+    if isinstance(cause, Ending) and cause.kind in _REFUSALS:
+        # Nobody tries again by itself, but a call does where a person broke it off.
+        return errors.AuthorizationFailed(
+            f"{about.unsent}{about.server} was not reached: {cause.reason}",
+            retryable=cause.kind is EndKind.INTERRUPTED,
+            details=cause.details,
+        )
     tries = "" if attempts == 1 else f" in {attempts} attempts"
     return errors.StartFailed(
         f"{about.server} could not be started{tries}: {describe(cause) or 'no reason was given'}",

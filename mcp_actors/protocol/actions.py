@@ -93,6 +93,10 @@ class CancelTimer(Struct, frozen=True, gc=False):
     event: Timer
 
 
+class BreakOff(Struct, frozen=True, gc=False):
+    """Whatever holds requests back is not waited for any more: a person ended the wait, for everybody."""
+
+
 class Agreed(Struct, frozen=True, gc=False):
     """The handshake succeeded; this is what both sides agreed on."""
 
@@ -154,6 +158,7 @@ Action: TypeAlias = (
     | Scan
     | SetTimer
     | CancelTimer
+    | BreakOff
     | Agreed
     | Relisted
     | Missed

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from mcp_actors.protocol.endings import Ending, EndKind
-from mcp_actors.protocol.outcomes import Cause
+from mcp_actors.protocol.outcomes import Cause, TimedOut
 from mcp_actors.protocol.policy import Policy
 
 #: Trying again by ourselves would not help; a person has to do something.
@@ -14,7 +14,10 @@ _HOPELESS: Final = frozenset({EndKind.IMPOSSIBLE, EndKind.UNAUTHORIZED})
 
 
 class Attempts:
-    """A server that was ready once is tried for ever; one that never was, a few times, and then parked."""
+    """A server that was ready once is tried for ever; one that never was, a few times, and then parked.
+
+    ``resting``: parked because a person broke the authorization off. Only a caller begins it again.
+    """
 
     def __init__(self, policy: Policy, random: Callable[[], float], *, ever_ready: bool) -> None:
         self._policy = policy
@@ -22,11 +25,12 @@ class Attempts:
         self._row = 0
         self.ever_ready = ever_ready
         self.failed_starts = 0
-        self.parked = False
+        self.parked = self.resting = False
 
     def failed(self, cause: Cause) -> None:
         """One more try that came to nothing, or a loss."""
-        if self.ever_ready:
+        self.resting = self.parked = isinstance(cause, Ending) and cause.kind is EndKind.INTERRUPTED
+        if self.ever_ready or self.resting or waits_for_person(cause) is not None:
             return
         self.failed_starts += 1
         hopeless = isinstance(cause, Ending) and cause.kind in _HOPELESS and not cause.passing
@@ -49,5 +53,12 @@ class Attempts:
 
     def unpark(self) -> None:
         """Somebody asked to try again."""
+        self.resting = False
         self.parked = False
         self.failed_starts = self._row = 0
+
+
+def waits_for_person(cause: Cause | None) -> Ending | None:
+    """What a person has to do before it goes on, if that is the cause: then nobody has failed."""
+    hindrance = cause.hindrance if isinstance(cause, TimedOut) else cause
+    return hindrance if isinstance(hindrance, Ending) and hindrance.person else None

@@ -81,11 +81,6 @@ class Cells(Reception):
     def ignore(self, _event: E.Event) -> State:
         return self.state
 
-    def cancel(self, event: E.CancelAsked) -> State:
-        self.waiters.withdraw(event.caller, event.reason)
-        self.conversation.cancel(event.caller, event.reason)
-        return self.state
-
     def sweep(self, _event: E.SweepDue) -> State:
         self.conversation.sweep()
         return self.state
@@ -141,7 +136,7 @@ class Cells(Reception):
         return self._advance(self._introduction.silent(), self.state)
 
     def time_out(self, _event: E.StateExpired) -> State:
-        return self._retreat(TimedOut(self._policy.init_timeout))
+        return self._retreat(TimedOut(self._policy.init_timeout, self._hindrance))
 
     # Traffic.
 

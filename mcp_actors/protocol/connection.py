@@ -59,6 +59,7 @@ _GRID: Final[tuple[tuple[type, Cell, Cell, Cell, Cell, Cell], ...]] = (
     (E.SendRefused,   C.ignore,       C.refused,      C.refused,      C.ignore,       C.ignore),
     (E.SendFailed,    C.ignore,       C.ignore,       C.failed,       C.ignore,       C.ignore),
     (E.ExchangeLost,  C.ignore,       C.lose_one,     C.lose_one,     C.ignore,       C.ignore),
+    (E.ExchangeHeld,  C.ignore,       C.hold,         C.hold,         C.ignore,       C.ignore),
     (E.AnswerFetched, C.ignore,       C.ignore,       C.settle,       C.ignore,       C.ignore),
     (E.NewsMissed,    C.ignore,       C.ignore,       C.miss,         C.ignore,       C.ignore),
     (E.Called,        C.refuse,       C.refuse,       C.call,         C.refuse,       C.dismiss),

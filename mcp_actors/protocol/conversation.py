@@ -184,7 +184,7 @@ class Conversation:
         """A caller's deadline passed."""
         flight = self.pending.get(id_)
         if flight is not None:
-            self._give_up(id_, "timeout", TimedOut(flight.seconds))
+            self._give_up(id_, "timeout", TimedOut(flight.seconds, flight.hindrance))
 
     def _give_up(self, id_: int, reason: str, outcome: CallOutcome) -> None:
         assert self.envelopes is not None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any, Final
 
 
 class EndKind(Enum):
@@ -17,6 +19,7 @@ class EndKind(Enum):
     IMPOSSIBLE = "impossible"  # it could not be opened, and trying again will not help (no such command)
     BREACH = "breach"  # what the server said breaks the protocol: only that request fails of it
     UNAUTHORIZED = "unauthorized"  # the server wants an authorization that we do not have
+    INTERRUPTED = "interrupted"  # somebody broke the authorization off that it waited for
     CLOSED = "closed"  # we closed it ourselves
 
 
@@ -24,7 +27,8 @@ class EndKind(Enum):
 class Ending:
     """Why a wire ended. ``reason`` is one plain line; ``unsent`` holds the tokens of frames that were not
     completely written, so that the server cannot have acted on them; ``passing`` says of a missing
-    authorization that it may be there later."""
+    authorization that it may be there later, ``person`` that somebody has yet to act for it; ``details`` are
+    for programs, and hold no secret."""
 
     kind: EndKind
     reason: str
@@ -34,3 +38,11 @@ class Ending:
     stderr_tail: tuple[str, ...] = ()
     unsent: frozenset[int] = field(default_factory=frozenset)
     passing: bool = False
+    person: bool = False
+    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+#: What everybody gets who waited for an authorization that a person broke off.
+BROKEN_OFF: Final = Ending(
+    EndKind.INTERRUPTED, "the authorization was interrupted; call again to start anew", passing=True
+)

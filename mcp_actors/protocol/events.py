@@ -5,7 +5,7 @@ Timers are events too: the machine asks for ``SetTimer(event, seconds)``, and th
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -75,6 +75,14 @@ class ExchangeLost(Struct, frozen=True, gc=False):
         return Lost(self.ending, self.outcome)
 
 
+class ExchangeHeld(Struct, frozen=True, gc=False):
+    """One request is held back on its way, by a login for instance; without a ``hindrance`` it goes on."""
+
+    wire: int
+    id: int | str
+    hindrance: Ending | None
+
+
 class AnswerFetched(Struct, frozen=True, gc=False):
     """A caller's own thread ran the exchange and brings the answer. No permit was used for it: there is one
     for each caller who waits, and no more."""
@@ -122,6 +130,10 @@ class Awaited(Struct, frozen=True, gc=False):
 
     caller: Caller
     seconds: float
+
+
+#: The reason of somebody who was interrupted in the wait, by Ctrl-C for instance.
+INTERRUPTED: Final = "interrupted"
 
 
 class CancelAsked(Struct, frozen=True, gc=False):
@@ -220,6 +232,7 @@ Event: TypeAlias = (
     | SendRefused
     | SendFailed
     | ExchangeLost
+    | ExchangeHeld
     | AnswerFetched
     | NewsMissed
     | Begun

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from mcp_actors.protocol.actions import Action, Agreed, CancelTimer, Missed, Relisted, Send, SetTimer
 from mcp_actors.protocol.conversation import Conversation
+from mcp_actors.protocol.endings import Ending
 from mcp_actors.protocol.events import ProbeExpired
 from mcp_actors.protocol.handshake import Ask, Failed, Handshake, Settled, Step
 from mcp_actors.protocol.jsonrpc import Answer, Failure, Id
@@ -60,6 +61,8 @@ class Introduction:
         self._question: int | None = None
         self._stream: int | None = None
         self._lost: list[str] = []
+        #: What holds the open question back on its way.
+        self.hindrance: Ending | None = None
 
     @property
     def probing(self) -> bool:
@@ -85,7 +88,7 @@ class Introduction:
         """The answer to the open question, or None if it answers something else."""
         if message.id is None or message.id != self._question:
             return None
-        self._question = None
+        self._question = self.hindrance = None
         if self._handshake is None:
             return self._recovered(message)
         self._out.append(CancelTimer(ProbeExpired()))

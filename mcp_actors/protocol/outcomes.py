@@ -41,9 +41,10 @@ class NoCommonVersion(Struct, frozen=True):
 
 
 class TimedOut(Struct, frozen=True):
-    """The deadline passed first."""
+    """The deadline passed first. ``hindrance`` is what held the request back, if it was not sent yet."""
 
     seconds: float
+    hindrance: Ending | None = None
 
 
 class Lost(Struct, frozen=True):

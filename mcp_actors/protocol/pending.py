@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from typing import TypeAlias
 
+from mcp_actors.protocol.endings import Ending
+
 #: Whoever waits for an outcome. The machine only compares callers; the shell knows what they are.
 Caller: TypeAlias = Hashable
 
 
 class Flight:
     """One request that was written, or waits to be. ``refused`` holds its frame while the wire is busy;
-    ``subject`` is what it is about, if its success lasts beyond it."""
+    ``hindrance`` is what holds it back on its way; ``subject`` is what it is about, if its success lasts
+    beyond it."""
 
-    __slots__ = ("attempts", "caller", "id", "method", "progress", "refused", "seconds", "subject")
+    __slots__ = (
+        "attempts", "caller", "hindrance", "id", "method", "progress", "refused", "seconds", "subject",
+    )  # fmt: skip
 
     def __init__(self, id_: int, caller: Caller, method: str, seconds: float, progress: bool) -> None:
         self.id = id_
@@ -22,6 +27,7 @@ class Flight:
         self.seconds = seconds
         self.progress = progress
         self.refused: bytes | None = None
+        self.hindrance: Ending | None = None
         self.subject: str | None = None
         self.attempts = 1
 

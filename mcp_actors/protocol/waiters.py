@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mcp_actors.protocol.actions import Action, CancelTimer, Reply, SetTimer
+from mcp_actors.protocol.endings import Ending
 from mcp_actors.protocol.events import Awaited, WaitExpired
 from mcp_actors.protocol.outcomes import TimedOut, WaitOutcome, Withdrawn
 from mcp_actors.protocol.pending import Caller
@@ -28,10 +29,10 @@ class Waiters:
         self._seconds[event.caller] = event.seconds
         self._out.append(SetTimer(WaitExpired(event.caller, event.seconds), event.seconds))
 
-    def expire(self, event: WaitExpired) -> None:
-        """A deadline passed."""
+    def expire(self, event: WaitExpired, hindrance: Ending | None) -> None:
+        """A deadline passed; ``hindrance`` is what held everybody up."""
         if self._seconds.pop(event.caller, None) is not None:
-            self._out.append(Reply(event.caller, TimedOut(event.seconds)))
+            self._out.append(Reply(event.caller, TimedOut(event.seconds, hindrance)))
 
     def withdraw(self, caller: Caller, reason: str) -> None:
         """A waiter gave up."""

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 from mcp_actors.protocol.endings import Ending, EndKind
-from mcp_actors.protocol.events import Closed, ExchangeLost, FramesArrived, NewsMissed, Opened
+from mcp_actors.protocol.events import Closed, ExchangeHeld, ExchangeLost, FramesArrived, NewsMissed, Opened
 from mcp_actors.protocol.jsonrpc import Id
 from mcp_actors.runtime.actor import Actor, Reason, Ref
 from mcp_actors.runtime.deadline import Deadline
@@ -22,6 +22,7 @@ from mcp_actors.transports.contract import (
     OpenFailed,
     SendVerdict,
     TellsGaps,
+    TellsHindrances,
     TellsLosses,
     Transport,
     Wire,
@@ -126,6 +127,8 @@ class _Line:
         self._actor = actor
         if isinstance(wire, TellsLosses):
             wire.on_lost = self._lose_one
+        if isinstance(wire, TellsHindrances):
+            wire.on_held = self._hold_one
         if isinstance(wire, TellsGaps):
             wire.on_gap = self._miss
         name = f"mcp-reader-{label}"
@@ -134,6 +137,10 @@ class _Line:
     def _lose_one(self, id_: Id, ending: Ending, outcome: Literal["unknown", "not_sent"]) -> None:
         """A request of a wire that goes on. Any thread."""
         self._order.owner.tell(ExchangeLost(self.number, id_, ending, outcome))
+
+    def _hold_one(self, id_: Id, hindrance: Ending | None) -> None:
+        """A request that waits for something before it goes out. Any thread."""
+        self._order.owner.tell(ExchangeHeld(self.number, id_, hindrance))
 
     def _miss(self, reason: str) -> None:
         """Something that the server said unasked. Any thread."""

@@ -27,6 +27,9 @@ from mcp_actors.runtime.deadline import Deadline
 #: What became of a single request, by its id.
 OnLost: TypeAlias = Callable[[Id, Ending, Literal["unknown", "not_sent"]], None]
 
+#: What holds a single request back, by its id; None: it goes on.
+OnHeld: TypeAlias = Callable[[Id, Ending | None], None]
+
 READ_BYTES = 64 * 1024
 HIGH_WATER_BYTES = 1024 * 1024
 MAX_FRAME_BYTES = 16 * 1024 * 1024
@@ -154,6 +157,24 @@ class TellsLosses(Protocol):
     """A wire whose requests can fail one by one. ``on_lost`` is set before anything is sent."""
 
     on_lost: OnLost | None
+
+
+@runtime_checkable
+class TellsHindrances(Protocol):
+    """A wire that may have to wait before it makes a request. ``on_held`` is set before anything is sent."""
+
+    on_held: OnHeld | None
+
+
+@runtime_checkable
+class Authorizes(Protocol):
+    """A transport that may have a login under way."""
+
+    def hindrance(self) -> Ending | None:
+        """What a person has to do before the server can be reached. Any thread."""
+
+    def break_off(self) -> None:
+        """A person ended the wait for it: it ends, for everybody. Any thread; does not wait."""
 
 
 class Loan(Protocol):

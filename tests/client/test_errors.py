@@ -167,10 +167,10 @@ def test_the_tree_is_the_documented_one(
 @pytest.mark.requirement("error:plain")
 def test_waiting_in_vain_has_words_of_its_own() -> None:
     waiting = Circumstances("", "calculator", "backoff")
-    assert str(late(5.0, EXITED, waiting)) == (
+    assert str(late(outcomes.TimedOut(5.0), EXITED, waiting)) == (
         "calculator was not ready within 5 s (state: backoff): the server exited with code 3"
     )
-    assert str(late(5.0, None, ABOUT)) == (
+    assert str(late(outcomes.TimedOut(5.0), None, ABOUT)) == (
         "tools/call 'add' was not sent: calculator was not ready within 5 s (state: ready)"
     )
     assert str(error_from(outcomes.Stopped(), waiting)) == "the wait ended because the client was closed"

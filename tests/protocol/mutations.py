@@ -290,6 +290,27 @@ MUTATIONS = (
         ("test_jsonrpc.py",),
     ),
     Mutation(
+        "a call that timed out does not know what held it back",
+        "conversation.py",
+        "TimedOut(flight.seconds, flight.hindrance)",
+        "TimedOut(flight.seconds)",
+        ("test_hindrances.py",),
+    ),
+    Mutation(
+        "a login that a person broke off is begun again by nobody",
+        "attempts.py",
+        "        self.resting = self.parked = isinstance",
+        "        self.resting = self.parked = False and isinstance",
+        ("test_hindrances.py",),
+    ),
+    Mutation(
+        "Ctrl-C in any call ends the login of another",
+        "reception.py",
+        "(waited or (flight is not None and flight.hindrance is not None))",
+        "(waited or flight is not None)",
+        ("test_hindrances.py",),
+    ),
+    Mutation(
         "a payload nested too deep raises",
         "jsonrpc.py",
         "    except RecursionError:\n        # Writing",

@@ -48,6 +48,7 @@ CELLS: tuple[tuple[E.Event, str], ...] = (
     (E.SendRefused(99, b"{}"), "ignore refused refused ignore ignore"),
     (E.SendFailed(99, EOF), "ignore ignore failed ignore ignore"),
     (E.ExchangeLost(1, 99, EOF, "unknown"), "ignore lose_one lose_one ignore ignore"),
+    (E.ExchangeHeld(1, 99, EOF), "ignore hold hold ignore ignore"),
     (E.NewsMissed(9, "the stream broke"), "ignore ignore miss ignore ignore"),
     (E.AnswerFetched(1, b"{}", jsonrpc.Malformed("no")), "ignore ignore settle ignore ignore"),
     (E.Called("ann", "ping", b"{}", b"{}", 9.0), "refuse refuse call refuse dismiss"),

@@ -30,8 +30,8 @@ def test_a_waiter_has_a_deadline(waiters: Waiters, out: list[Action]) -> None:
 
 
 def test_a_waiter_whose_deadline_passes_is_told_once(waiters: Waiters, out: list[Action]) -> None:
-    waiters.expire(TIMER)
-    waiters.expire(TIMER)
+    waiters.expire(TIMER, None)
+    waiters.expire(TIMER, None)
     assert out[1:] == [Reply("ann", TimedOut(5.0))]
     assert not len(waiters)
 

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from mcp_actors.errors import AuthorizationFailed
+from mcp_actors.protocol.endings import Ending
 from mcp_actors.runtime.deadline import Deadline
 
 
+class AuthorizationInterrupted(AuthorizationFailed):
+    """A person broke it off. Whoever waited for it is told, and only a new call begins it anew."""
+
+
 class Attempt(Struct, frozen=True):
-    """One HTTP request that is about to be sent, or was."""
+    """One HTTP request that is about to be sent, or was. ``held`` is to be told, on the thread of the
+    request, what it waits for, and None when that is over."""
 
     method: str
     url: str
     deadline: Deadline
+    held: Callable[[Ending | None], object] | None = None
 
 
 class Refusal(Struct, frozen=True):
@@ -45,6 +53,17 @@ class Authorizer(Protocol):
     @property
     def secrets(self) -> tuple[str, ...]:
         """Values to hide wherever they turn up: tokens, codes, keys."""
+
+
+@runtime_checkable
+class LogsIn(Protocol):
+    """An authorizer for which a person may have to do something."""
+
+    def hindrance(self) -> Ending | None:
+        """What a person has to do now, None if nothing. Any thread."""
+
+    def interrupt(self) -> None:
+        """End what is under way, for all who wait for it. Any thread; does not wait."""
 
 
 @runtime_checkable

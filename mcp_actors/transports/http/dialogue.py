@@ -63,7 +63,7 @@ class Dialogues:
         """
         deadline = Deadline(time.monotonic() + _PATIENCE, grip.clock)
         for _ in range(_MOST_ROUNDS):
-            attempt = Attempt(errand.method, errand.url, deadline)
+            attempt = Attempt(errand.method, errand.url, deadline, grip.on_held)
             response, begun = begun, None
             if response is None:
                 response = self._engine.request(errand, self._headers(errand, attempt), grip)

@@ -21,7 +21,7 @@ from mcp_actors.protocol.http.request_headers import Outbound, RequestHeaders
 from mcp_actors.protocol.jsonrpc import Batch, Id, Request, scan
 from mcp_actors.transports.http.dialogue import TooLarge, reply_of
 from mcp_actors.transports.http.engine import Errand
-from mcp_actors.transports.http.faults import broken, redirect
+from mcp_actors.transports.http.faults import broken, redirect, unauthorized
 from mcp_actors.transports.http.grip import Grip
 from mcp_actors.transports.http.inbox import InboxClosed
 from mcp_actors.transports.http.reading import Reading
@@ -46,6 +46,7 @@ class Exchange:
         self._frame = frame
         self._unanswered = set(ids)
         self.grip = Grip()
+        self.grip.on_held = self._hold
         self.outbound = outbound
         self.ids = ids
         self.lent = False
@@ -68,7 +69,7 @@ class Exchange:
         except (TooLarge, EventTooLarge) as error:
             self.fail(Ending(EndKind.OVERSIZED, f"the server sent too much: {error}"), sent=True)
         except errors.McpError as error:
-            self.fail(Ending(EndKind.UNAUTHORIZED, error.message, passing=error.retryable), sent=False)
+            self.fail(unauthorized(error), sent=False)
         except (urllib3.exceptions.HTTPError, OSError) as error:
             self.fail(broken(self._wire.label, error, self.grip), sent=self.grip.whole)
         except BaseException as error:  # the user's own function for headers may raise anything
@@ -232,6 +233,11 @@ class Exchange:
                     # Nobody listens there any more, and whatever worked on the answer has ended with them.
                     return None
         return None
+
+    def _hold(self, hindrance: Ending | None) -> None:
+        """The requests wait for an authorization, or do not any more."""
+        if not self.grip.was_cut:
+            self._wire.held(tuple(self._unanswered), hindrance)
 
     def fail(self, ending: Ending, *, sent: bool) -> None:
         """The requests that are not answered yet came to nothing."""

@@ -8,8 +8,10 @@ import ssl
 import urllib3
 from urllib3 import exceptions as trouble
 
+from mcp_actors.errors import McpError
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.telemetry.redaction import printable
+from mcp_actors.transports.http.authorizer import AuthorizationInterrupted
 from mcp_actors.transports.http.grip import Grip
 
 _LONGEST: int = 200
@@ -23,6 +25,12 @@ def broken(label: str, error: Exception, grip: Grip) -> Ending:
     hopeless = isinstance(_root(error), ssl.SSLCertVerificationError)
     kind = EndKind.IMPOSSIBLE if hopeless else EndKind.REFUSED
     return Ending(kind, f"{label} could not be reached: {words}")
+
+
+def unauthorized(error: McpError) -> Ending:
+    """What an authorizer, or whoever else adds to a request, failed with."""
+    kind = EndKind.INTERRUPTED if isinstance(error, AuthorizationInterrupted) else EndKind.UNAUTHORIZED
+    return Ending(kind, error.message, passing=error.retryable, details=error.details)
 
 
 def plain(error: Exception) -> str:

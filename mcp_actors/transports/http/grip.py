@@ -7,6 +7,9 @@ import math
 import socket
 import threading
 import time
+from collections.abc import Callable
+
+from mcp_actors.protocol.endings import Ending
 
 
 class CutShort(OSError):
@@ -24,6 +27,8 @@ class Grip:
         self._lock = threading.Lock()
         self._sock: socket.socket | None = None
         self._rest: threading.Event | None = None
+        #: Told what the request waits for before it is sent, and None when that is over.
+        self.on_held: Callable[[Ending | None], object] | None = None
         self.was_cut = self.begun = self.whole = self.reused = False
 
     # The thread of the request.

@@ -16,7 +16,7 @@ from mcp_actors.protocol.http.media_types import EVENT_STREAM
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports.http.dialogue import at_home, reply_of
 from mcp_actors.transports.http.engine import Errand
-from mcp_actors.transports.http.faults import broken, redirect
+from mcp_actors.transports.http.faults import broken, redirect, unauthorized
 from mcp_actors.transports.http.grip import Grip
 from mcp_actors.transports.http.inbox import InboxClosed
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from mcp_actors.transports.http.wire import HttpWire
 
 _CHUNK: Final = 64 * 1024
+#: How long to wait at least after a login for a sign of the server.
+_SIGN_SECONDS: Final = 5.0
 _ENDPOINT: Final = "endpoint"
 
 logger: Final = logging.getLogger("mcp_actors.transports")
@@ -39,6 +41,8 @@ class LegacyLine:
         self._wire = wire
         self._url = url
         self._grip = Grip()
+        self._grip.on_held = self._hold
+        self._held = False
         self._told = threading.Event()
         self._ending = Ending(EndKind.REFUSED, f"{wire.label} offers no event stream with an endpoint")
         self.endpoint: str | None = None
@@ -47,7 +51,9 @@ class LegacyLine:
         """Open the stream and wait until the server has told where to POST to; if it does not, why not."""
         if not self._wire.crew.run(self._run):
             return Ending(EndKind.REFUSED, "there is no thread for the event stream")
-        self._told.wait(deadline.remaining())
+        while not self._told.wait(deadline.remaining()) and self._held:
+            # A login takes its time. It ends by itself, or with the client.
+            deadline = Deadline.after(_SIGN_SECONDS)
         if self.endpoint is not None:
             return None
         self.abandon()
@@ -56,6 +62,9 @@ class LegacyLine:
     def abandon(self) -> None:
         """The wire ends. Any thread."""
         self._grip.cut()
+
+    def _hold(self, hindrance: Ending | None) -> None:
+        self._held = hindrance is not None
 
     def _run(self) -> None:
         try:
@@ -67,7 +76,7 @@ class LegacyLine:
         except (urllib3.exceptions.HTTPError, OSError) as error:
             self._ending = broken(self._wire.label, error, self._grip)
         except errors.McpError as error:
-            self._ending = Ending(EndKind.UNAUTHORIZED, error.message, passing=error.retryable)
+            self._ending = unauthorized(error)
         finally:
             self._told.set()
             # Before that, whoever looked for it tells what became of it.

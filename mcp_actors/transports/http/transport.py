@@ -13,6 +13,7 @@ from mcp_actors.protocol.http.param_headers import InvalidAnnotation, ParamHeade
 from mcp_actors.protocol.types import Tool
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports.contract import OpenFailed
+from mcp_actors.transports.http.authorizer import LogsIn
 from mcp_actors.transports.http.engine import Engine
 from mcp_actors.transports.http.proxies import proxy_for
 from mcp_actors.transports.http.settings import HttpSettings
@@ -57,6 +58,17 @@ class HttpTransport:
     def principal(self) -> str | None:
         """See `KnowsPrincipal`."""
         return self._settings.principal()
+
+    def hindrance(self) -> Ending | None:
+        """See `Authorizes`."""
+        authorizer = self._settings.authorizer
+        return authorizer.hindrance() if isinstance(authorizer, LogsIn) else None
+
+    def break_off(self) -> None:
+        """See `Authorizes`."""
+        authorizer: object = self._settings.authorizer
+        if isinstance(authorizer, LogsIn):
+            authorizer.interrupt()
 
     def end(self) -> None:
         """Nobody needs an authorization any more: a login under way ends."""

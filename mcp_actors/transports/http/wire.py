@@ -21,7 +21,7 @@ from mcp_actors.protocol.http.answers import agreed_version
 from mcp_actors.protocol.http.request_headers import PROTOCOL_VERSION, Outbound, RequestHeaders
 from mcp_actors.protocol.jsonrpc import METHOD_NOT_FOUND, Id, error_frame
 from mcp_actors.runtime.deadline import Deadline
-from mcp_actors.transports.contract import OnLost, SendVerdict, WireStats
+from mcp_actors.transports.contract import OnHeld, OnLost, SendVerdict, WireStats
 from mcp_actors.transports.http.crew import Crew
 from mcp_actors.transports.http.dialogue import Dialogues, reply_of
 from mcp_actors.transports.http.engine import Engine, Errand
@@ -78,6 +78,7 @@ class HttpWire:
         self.dialogues = Dialogues(engine, settings)
         self.legacy: LegacyLine | None = None
         self.on_lost: OnLost | None = None
+        self.on_held: OnHeld | None = None
         self.on_gap: Callable[[str], None] | None = None
         self.post_url = settings.url
 
@@ -199,6 +200,12 @@ class HttpWire:
         elif self.on_lost is not None:
             for id_ in ids:
                 self.on_lost(id_, ending, outcome)
+
+    def held(self, ids: tuple[Id, ...], hindrance: Ending | None) -> None:
+        """Requests wait for an authorization before they are sent; None: they go on."""
+        if self.on_held is not None:
+            for id_ in ids:
+                self.on_held(id_, hindrance)
 
     def finish(self, ending: Ending, unsent: Iterable[Id] = ()) -> None:
         """The wire is over; what came before is still read. ``unsent`` are requests that were not run."""

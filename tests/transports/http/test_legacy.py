@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from mcp_actors import Client, errors
+from mcp_actors.protocol.endings import Ending, EndKind
+from mcp_actors.transports.http.authorizer import Attempt, AuthorizationInterrupted, Refusal
 from tests.client.conftest import quick
-from tests.client.waiting import BOUND, in_thread, until
+from tests.client.waiting import BOUND, in_thread, opened_at_the_end, until
 from tests.servers.http_peer import HttpPeer, Stream, Turn, text
 from tests.transports.http.conftest import MakePeer
 
 pytestmark = pytest.mark.requirement("transport:sse")
 
 VERSION = "2024-11-05"
+LOGIN = Ending(EndKind.UNAUTHORIZED, "the login is open", passing=True, person=True)
 
 
 class OldPeer:
@@ -190,3 +193,70 @@ def test_the_server_asks_over_the_stream_and_is_answered_by_a_post(old: OldPeer,
     make("sse", old.peer.url).wait_ready()
     old.say({"jsonrpc": "2.0", "id": "p", "method": "ping"})
     until(lambda: [turn for turn in old.peer.heard if turn.message and turn.message.get("id") == "p"])
+
+
+class Doorkeeper:
+    """An authorizer that waits for a person, who is told so."""
+
+    def __init__(self) -> None:
+        self.waiting, self.done, self.broken_off = (threading.Event() for _ in range(3))
+        self.secrets = ()
+
+    def headers(self, attempt: Attempt) -> dict[str, str]:
+        assert attempt.held is not None
+        if not self.done.is_set():
+            attempt.held(LOGIN)
+            self.waiting.set()
+            assert self.done.wait(BOUND)
+            attempt.held(None)
+            if self.broken_off.is_set():
+                raise AuthorizationInterrupted("broken off", retryable=True)
+        return {"Authorization": "Bearer a-token"}
+
+    def refused(self, attempt: Attempt, refusal: Refusal) -> bool:
+        raise AssertionError((attempt, refusal))
+
+    def answered(self, attempt: Attempt, headers: Mapping[str, str]) -> None:
+        del attempt, headers
+
+    def hindrance(self) -> Ending | None:
+        return LOGIN if self.waiting.is_set() and not self.done.is_set() else None
+
+    def interrupt(self) -> None:
+        self.broken_off.set()
+        self.done.set()
+
+
+@pytest.mark.requirement("security:oauth")
+def test_a_server_of_the_first_revision_is_waited_for_as_long_as_a_login_takes(
+    old: OldPeer, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_actors.transports.http.wire._SEARCH_SECONDS", 0.05)
+    monkeypatch.setattr("mcp_actors.transports.http.legacy._SIGN_SECONDS", 0.05)
+    doorkeeper = Doorkeeper()
+    client = make("sse", old.peer.url, auth=doorkeeper, max_failed_starts=1)
+    with opened_at_the_end(doorkeeper.done):
+        call = in_thread(lambda: client.call_tool("echo", {}).text)
+        assert doorkeeper.waiting.wait(BOUND)
+        with pytest.raises(errors.AuthorizationFailed, match="within 0.2 s: the login is open") as caught:
+            client.call_tool("echo", {}, timeout=0.2)
+        assert caught.value.retryable
+        # Nothing of what follows may be so fast.
+        monkeypatch.setattr("mcp_actors.transports.http.legacy._SIGN_SECONDS", BOUND)
+        doorkeeper.done.set()
+        assert call.result(BOUND) == "{}"
+    assert len(old.streams) == 1
+
+
+@pytest.mark.requirement("request:cancel-caller")
+def test_breaking_the_login_of_such_a_server_off_answers_all_who_wait(old: OldPeer, make: Make) -> None:
+    doorkeeper = Doorkeeper()
+    client = make("sse", old.peer.url, auth=doorkeeper)
+    call = in_thread(lambda: client.call_tool("echo", {}).text)
+    assert doorkeeper.waiting.wait(BOUND)
+    doorkeeper.interrupt()
+    failure = call.exception(BOUND)
+    assert isinstance(failure, errors.AuthorizationFailed)
+    assert failure.retryable
+    assert old.streams == []
+    assert client.call_tool("echo", {}).text == "{}"
