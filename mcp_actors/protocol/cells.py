@@ -115,8 +115,8 @@ class Cells(Reception):
     def greet(self, event: E.Opened) -> State:
         if event.wire != self.wire:
             return self.state
-        if self.state is State.STARTING:
-            self._out.append(SetTimer(E.StateExpired(), self._policy.init_timeout))
+        # Before it was opened, the end of an earlier wire may have been waited for: no fault of this server.
+        self._out.append(SetTimer(E.StateExpired(), self._policy.init_timeout))
         self._introduction = Introduction(
             self._policy,
             self._candidates,

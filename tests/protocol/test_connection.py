@@ -176,6 +176,14 @@ def test_a_handshake_that_takes_too_long_closes_the_wire_and_backs_off(state: St
     assert driver.timers()[E.StateExpired()] == 1.0
 
 
+@pytest.mark.requirement("connection:init-timeout")
+@pytest.mark.parametrize("after", [State.STARTING, State.BACKOFF])
+def test_the_time_to_open_a_wire_is_not_taken_from_its_handshake(after: State) -> None:
+    driver = Driver().to(after)
+    driver.do(E.Begun() if after is State.STARTING else E.StateExpired())
+    assert SetTimer(E.StateExpired(), 10.0) in driver.open()
+
+
 @pytest.mark.requirement("connection:backoff")
 def test_backing_off_takes_longer_each_time_until_the_connection_has_stayed_up() -> None:
     driver = Driver(ever_ready=True)
