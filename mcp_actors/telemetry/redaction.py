@@ -106,12 +106,15 @@ _SCHEME: Final = re.compile(
     r"|((?<![a-z])basic[ \t]{1,8})[A-Za-z0-9+/=]{16,}",
     re.IGNORECASE,
 )
+# Names that are harmless elsewhere, but hold credentials in addresses.
+_QUERY: Final = re.compile(r"([?&](?:key|sig|auth)=)[^\s&#\"'<>\\]+", re.IGNORECASE)
 _USERINFO: Final = re.compile(r"://[^\s/?#\"'<>\\]*@")
 
 
 def _hide_shapes(text: str) -> str:
     text = _PRIVATE_KEY.sub(rf"\1{HIDDEN}", text)
     text = _USERINFO.sub(f"://{HIDDEN}@", text)
+    text = _QUERY.sub(rf"\1{HIDDEN}", text)
     text = _SCHEME.sub(lambda found: (found[1] or found[2]) + HIDDEN, text)
     return _TOKEN.sub(HIDDEN, text)
 

@@ -47,6 +47,8 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N"
         ("OPENAI_KEY=abc", "OPENAI_KEY=***"),
         ("f(token=abc) failed", "f(token=***) failed"),
         ("https://host/x?api_key=zzz&y=2", "https://host/x?api_key=***&y=2"),
+        ("https://host/x?key=zzz&y=2#z", "https://host/x?key=***&y=2#z"),
+        ("https://host/x?y=2&sig=a%2Fb+c", "https://host/x?y=2&sig=***"),
         ("password=ab&cd next", "password=*** next"),
         (r"password=a\\nb next", "password=*** next"),
         (r'"text":"token=abc\nnext"', r'"text":"token=***\nnext"'),
