@@ -86,7 +86,8 @@ def _told(error: errors.McpError, code: int) -> tuple[str, str]:
     if code == exit_codes.TIMED_OUT:
         hint = "  --timeout SECONDS gives it longer, --verbose shows what it does"
         # What it wrote before it fell silent may be the reason.
-        words = f"{report.summary()}\n" if report is not None and report.stderr_tail else ""
+        wrote = report is not None and (report.stderr_tail or report.strays)
+        words = f"{report.summary()}\n" if report is not None and wrote else ""
         return error.message, words + hint
     return error.message, "\n".join(f"  {note}" for note in getattr(error, "__notes__", ()) if note)
 

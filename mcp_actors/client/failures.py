@@ -239,12 +239,19 @@ def _parked(attempts: int, cause: outcomes.Cause | None, about: Circumstances) -
             retryable=cause.kind is EndKind.INTERRUPTED,
             details=cause.details,
         )
-    tries = "" if attempts == 1 else f" in {attempts} attempts"
     return errors.StartFailed(
-        f"{about.server} could not be started{tries}: {describe(cause) or 'no reason was given'}",
+        _not_started(attempts, describe(cause) or "no reason was given", about),
         details={"attempts": attempts},
         crash_report=about.crash_report,
     )
+
+
+def _not_started(attempts: int, reason: str, about: Circumstances) -> str:
+    tries = "" if attempts == 1 else f" in {attempts} attempts"
+    # What runs elsewhere is not ours to start, and the wire says so in its own words.
+    prefix = f"{about.server} could not be reached: "
+    verb = "reached" if reason.startswith(prefix) else "started"
+    return f"{about.server} could not be {verb}{tries}: {reason.removeprefix(prefix)}"
 
 
 def _because(reason: str) -> str:

@@ -44,7 +44,7 @@ _SIGNALS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """One earlier restart: when (wall clock) and why."""
+    """One failure after which the server was started again, or would have been: when (wall clock) and why."""
 
     at: float
     reason: str
@@ -104,9 +104,9 @@ class CrashReport:
     def summary(self) -> str:
         """A few indented lines for the end of an error message: exit, last words, how to reproduce it."""
         lines = [f"exit: {self._ending()}" if self._has_process() else self._whereabouts()]
-        if self.restarts:
-            lines.append(f"restarts: {len(self.restarts)}, the last one: {self.restarts[-1].reason}")
+        lines += self._failures()
         lines += self._stderr(SUMMARY_LINES, SUMMARY_WIDTH)
+        lines += self._strays()
         if self.command:
             lines.append(f"to reproduce: {self.reproduce()}")
         return "\n".join(f"  {line}" for line in lines)
@@ -119,7 +119,7 @@ class CrashReport:
         parts.append(_section("last frames sent, oldest first:", *_marked(">", self.frames_sent)))
         parts.append(_section("last frames received, oldest first:", *_marked("<", self.frames_received)))
         if self.restarts:
-            parts.append(_section("restarts:", *self._history()))
+            parts.append(_section("failures:", *self._history()))
         if self.command:
             parts.append(_section("to reproduce:", f"  {self.reproduce()}"))
         return "\n\n".join(filter(None, parts)) + "\n"
@@ -130,6 +130,13 @@ class CrashReport:
         if self.cwd and command:
             command = f"cd {_shell_line([self.cwd])} && {command}"
         return f"{command}  # with {HIDDEN} filled in" if HIDDEN in command else command
+
+    @property
+    def strays(self) -> tuple[str, ...]:
+        """Of the last frames from a process those that are no JSON: what it printed where MCP is spoken."""
+        if not self._has_process():
+            return ()
+        return tuple(frame for frame in self.frames_received if frame.strip() and not _is_json(frame))
 
     def to_json(self) -> dict[str, Any]:
         """The report as a JSON object; ``schema`` tells later readers which one."""
@@ -198,6 +205,21 @@ class CrashReport:
         title = "stderr:" if len(shown) == len(self.stderr_tail) else f"stderr, last {count} lines:"
         return [title, *_marked("|", (_shortened(line, width) for line in shown))]
 
+    def _failures(self) -> list[str]:
+        # One alone is the reason itself; of a server that was never ready the error tells the attempts.
+        if len(self.restarts) < 2 or self.attempts:
+            return []
+        last = self.restarts[-1].reason
+        return [
+            f"failures: {len(self.restarts)}" + ("" if last == self.reason else f", the last one: {last}")
+        ]
+
+    def _strays(self) -> list[str]:
+        if not self.strays:
+            return []
+        shown = (_shortened(line, SUMMARY_WIDTH) for line in self.strays[-SUMMARY_LINES:])
+        return ["stdout, which is no MCP:", *_marked("|", shown)]
+
     def _facts(self) -> str:
         created = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(self.created_at))
         facts = {
@@ -263,6 +285,11 @@ def _clean_frames(frames: Iterable[str], secrets: Collection[str]) -> tuple[str,
 
 def _marked(sign: str, lines: Iterable[str]) -> list[str]:
     return [f"  {sign} {line}".rstrip() for line in lines] or ["  (none)"]
+
+
+def _is_json(frame: str) -> bool:
+    # Long frames are kept by their head alone, so this is all that can be asked of one.
+    return frame.lstrip().startswith(("{", "["))
 
 
 def _shortened(line: str, width: int) -> str:

@@ -88,6 +88,14 @@ def test_a_server_that_does_not_start_is_3_and_says_why(command: list[str]) -> N
         assert "    | last words" in rest
 
 
+@pytest.mark.parametrize(("then", "code"), [("pass", 3), ("sys.stdin.read()", 4)])
+def test_what_a_program_prints_that_is_no_server_is_shown(then: str, code: int) -> None:
+    program = f"import sys; print('Usage: shop ORDER', flush=True); {then}"
+    done = run("list", "--timeout", "1", server=[sys.executable, "-c", program])
+    assert (done.code, done.out) == (code, "")
+    assert "    | Usage: shop ORDER" in done.err.splitlines()
+
+
 def test_a_server_that_is_lost_under_the_call_is_3_and_its_last_words_are_shown() -> None:
     done = run("call", "crash", "last_words=FATAL: enough", server=DEMO)
     assert (done.code, done.out) == (3, "")

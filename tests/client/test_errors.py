@@ -16,6 +16,7 @@ from mcp_actors.protocol.endings import Ending, EndKind
 
 ABOUT = Circumstances("tools/call 'add'", "calculator", "ready", 2.5)
 EXITED = Ending(EndKind.EXIT, "the server exited with code 3", exit_code=3)
+ELSEWHERE = Ending(EndKind.REFUSED, "calculator could not be reached: it refused the connection")
 LARGE = Ending(EndKind.OVERSIZED, "the server sent a frame above the limit of 16 bytes")
 
 
@@ -91,6 +92,12 @@ LARGE = Ending(EndKind.OVERSIZED, "the server sent a frame above the limit of 16
             errors.StartFailed,
             False,
             "calculator could not be started in 3 attempts: the server exited with code 3",
+        ),
+        (
+            outcomes.Parked(2, ELSEWHERE),
+            errors.StartFailed,
+            False,
+            "calculator could not be reached in 2 attempts: it refused the connection",
         ),
         (
             outcomes.Parked(1, outcomes.NoCommonVersion(("2026-07-28",), ("1999-01-01", "2000-01-01"))),

@@ -54,7 +54,6 @@ def missing_module() -> CrashReport:
 def test_the_summary_of_a_missing_module_shows_the_servers_last_words() -> None:
     assert missing_module().summary() == (
         "  exit: code 3 after 0.4 s, pid 4121\n"
-        "  restarts: 2, the last one: exited with code 3\n"
         "  stderr:\n"
         "    | Traceback (most recent call last):\n"
         '    |   File "/srv/app/server.py", line 3, in <module>\n'
@@ -62,6 +61,33 @@ def test_the_summary_of_a_missing_module_shows_the_servers_last_words() -> None:
         "    | ModuleNotFoundError: No module named 'psycopg'\n"
         "  to reproduce: cd '/srv/my app' && python -m 'orders server' --token '***'  # with *** filled in"
     )
+
+
+def test_the_summary_of_a_server_that_keeps_dying_counts_its_failures() -> None:
+    history = (Restart(1.0, "exited with code 3"), Restart(2.0, "exited with code 4"))
+    said = [
+        CrashReport(server="s", reason=reason, pid=9, exit_code=4, restarts=history[:count]).summary()
+        for reason, count in (("exited with code 4", 1), ("exited with code 4", 2), ("it is running", 2))
+    ]
+    assert [[line for line in one.splitlines() if "failures" in line] for one in said] == [
+        [],
+        ["  failures: 2"],
+        ["  failures: 2, the last one: exited with code 4"],
+    ]
+
+
+def test_what_a_process_prints_where_mcp_is_spoken_is_shown() -> None:
+    frames = ("Listening on port 8000", "", '{"jsonrpc":"2.0"}', ' [{"jsonrpc":"2.0"}]', "Usage: server [-h]")
+    printed = CrashReport(server="s", reason="r", pid=9, exit_code=0, frames_received=frames)
+    assert printed.strays == ("Listening on port 8000", "Usage: server [-h]")
+    assert printed.summary() == (
+        "  exit: code 0, pid 9\n"
+        "  stderr: nothing was written\n"
+        "  stdout, which is no MCP:\n"
+        "    | Listening on port 8000\n"
+        "    | Usage: server [-h]"
+    )
+    assert CrashReport(server="far away", reason="r", frames_received=frames).strays == ()
 
 
 def test_an_error_ends_with_the_summary() -> None:
@@ -100,7 +126,7 @@ def test_the_whole_report_is_readable_text() -> None:
         "last frames received, oldest first:\n"
         "  (none)\n"
         "\n"
-        "restarts:\n"
+        "failures:\n"
         "  3.2 s before: exited with code 3\n"
         "  1.0 s before: exited with code 3\n"
         "\n"
