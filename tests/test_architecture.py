@@ -39,6 +39,7 @@ MAY_IMPORT: Final[dict[str, set[str]]] = {
     "client": BELOW_CLIENT,
     "server": BELOW_CLIENT,
     "testing": BELOW_CLIENT | {"client", "server"},
+    "contrib": {"server"},
     "cli": BELOW_CLIENT | {"client", "server", "testing"},
     "__init__": {"errors", "client", "protocol", "telemetry"},
     "__main__": {"cli"},

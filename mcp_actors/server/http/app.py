@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeAlias
+from weakref import WeakSet
 
 from msgspec import Raw
 
@@ -18,7 +19,7 @@ from mcp_actors.server.authorization.principal import Principal
 from mcp_actors.server.http.alone import answer_alone
 from mcp_actors.server.http.contract import Gatekeeper, NoRules, Peers, ToolRules
 from mcp_actors.server.http.cors import Cors
-from mcp_actors.server.http.desk import Desk
+from mcp_actors.server.http.desk import GRACE, Desk
 from mcp_actors.server.http.event_store import EventStore
 from mcp_actors.server.http.in_session import (
     answer_in_session,
@@ -81,6 +82,7 @@ class WsgiApp:
         if settings.legacy_sse and not settings.stateless:
             self._routes[settings.sse_path] = lambda request: self._guarded(open_stream, request)
             self._routes[settings.messages_path] = lambda request: self._guarded(take_message, request)
+        _all.add(self)
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         request = WsgiRequest(environ)
@@ -109,9 +111,10 @@ class WsgiApp:
         """End the sessions that nobody uses. ``now`` is the monotonic clock's."""
         self.desk.sweep(now)
 
-    def stop(self) -> None:
-        """Take no more requests, and have open sessions and streams end in good order. Returns at once."""
-        self.desk.stop()
+    def stop(self, grace: float = GRACE) -> None:
+        """Take no more requests, and have open sessions and streams end in good order. Returns at once; what
+        runs has ``grace`` seconds to end."""
+        self.desk.stop(grace)
 
     def _served(self, request: WsgiRequest) -> Reply:
         try:
@@ -222,6 +225,14 @@ class WsgiApp:
             return self._options(request)
         _check_reading(request)
         return object_reply(200, gate.metadata_document)
+
+
+def all_apps() -> tuple[WsgiApp, ...]:
+    """Those of this process."""
+    return tuple(_all)
+
+
+_all: WeakSet[WsgiApp] = WeakSet()
 
 
 def _paths(request: WsgiRequest) -> tuple[str, str]:

@@ -37,8 +37,8 @@ class Peer(Protocol):
     def gone(self, reason: str) -> None:
         """The client is gone; what runs for it is told to stop."""
 
-    def stop(self) -> None:
-        """Let what runs come to its end, and end then."""
+    def stop(self, grace: float = 5.0) -> None:
+        """Let what runs come to its end, within that many seconds, and end then."""
 
     @property
     def busy(self) -> bool:

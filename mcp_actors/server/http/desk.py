@@ -24,6 +24,8 @@ from mcp_actors.server.http.wsgi_request import WsgiRequest
 from mcp_actors.server.loan import Loan, loan_of_this_thread
 from mcp_actors.server.outlet import Outlet
 
+#: How long what runs has to end when the app is stopped.
+GRACE: Final = 5.0
 #: Streams are counted from a number of their own where a session goes on; ids of events hold 18 digits.
 _STREAMS_OF_ONE: Final = 10**6
 _MOST_PROCESSES: Final = 10**11
@@ -77,7 +79,7 @@ class Desk:
         session = self.sessions.create(lambda id: self._made(id, principal))
         if self.stopping:
             # Whoever stopped us may have gone through the sessions before this one was there.
-            session.stop()
+            session.stop(GRACE)
         return session
 
     def session(self, id: str, principal: Principal | None) -> Session:
@@ -116,7 +118,7 @@ class Desk:
 
         session = self.legacy.create(make)
         if self.stopping:
-            session.stop()
+            session.stop(GRACE)
         return session
 
     def new_guest(
@@ -142,13 +144,13 @@ class Desk:
         """End the sessions that nobody uses."""
         self.sessions.sweep(now)
 
-    def stop(self) -> None:
+    def stop(self, grace: float = GRACE) -> None:
         """Take no more, and have everything end in good order."""
         self.stopping = True
-        self.sessions.stop()
-        self.legacy.stop()
+        self.sessions.stop(grace)
+        self.legacy.stop(grace)
         for guest in tuple(self._guests.values()):
-            guest.stop()
+            guest.stop(grace)
 
     def _made(self, id: str, principal: Principal | None, first_key: int = 0) -> Session:
         settings = self.settings
@@ -174,7 +176,7 @@ class Desk:
             raise Rejected(404, "this session cannot go on here: its revision is not spoken any more")
         session.kept = keepsake
         if self.stopping:
-            session.stop()
+            session.stop(GRACE)
         return session
 
     def _forget(self, id: str) -> None:

@@ -55,6 +55,6 @@ class LegacySession:
         self.peer.gone(reason)
         self.stream.end(reason)
 
-    def stop(self) -> None:
+    def stop(self, grace: float) -> None:
         """Let what runs end."""
-        self.peer.stop()
+        self.peer.stop(grace)

@@ -48,8 +48,8 @@ class Kept(Protocol):
     def end(self, reason: str) -> None:
         """End it. Any thread."""
 
-    def stop(self) -> None:
-        """Let what runs in it end first."""
+    def stop(self, grace: float) -> None:
+        """Let what runs in it end first, but wait no longer than that."""
 
 
 class Session:
@@ -85,9 +85,9 @@ class Session:
         self.peer.gone(reason)
         self.streams.end(reason)
 
-    def stop(self) -> None:
+    def stop(self, grace: float) -> None:
         """Let what runs end."""
-        self.peer.stop()
+        self.peer.stop(grace)
 
 
 S = TypeVar("S", bound=Kept)
@@ -165,12 +165,12 @@ class SessionTable(Generic[S]):
             logger.info("session %s ended: nobody used it", redacted(session.id))
         return len(left)
 
-    def stop(self) -> None:
+    def stop(self, grace: float) -> None:
         """Have all sessions end in good order."""
         with self._lock:
             sessions = list(self._sessions.values())
         for session in sessions:
-            session.stop()
+            session.stop(grace)
 
     def _reserve(self) -> None:
         now = self._clock()

@@ -82,7 +82,8 @@ class FakePeer:
         self.keepsake = keepsake
         self.version = keepsake.version
 
-    def stop(self) -> None:
+    def stop(self, grace: float = 5.0) -> None:
+        del grace
         self.stopped += 1
         self.outlet.end("stopped")
 

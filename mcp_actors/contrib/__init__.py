@@ -1,0 +1,1 @@
+"""What other programs need to know to work well with ours."""
