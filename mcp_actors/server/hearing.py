@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from mcp_actors.protocol.codec import JsonObject
 from mcp_actors.protocol.serving.unheard import Told, Unheard
+from mcp_actors.runtime.fork_border import ForkBorder
 from mcp_actors.runtime.lane import Lane
 from mcp_actors.runtime.tasks import Run
 
@@ -48,7 +49,8 @@ class Hearing:
         """Call those who want to know. On a worker; a mistake in one harms no other."""
         for listener in tuple(self._listeners.get(told.method, ())):
             try:
-                listener(told.params)
+                with ForkBorder():
+                    listener(told.params)
             except BaseException:
                 # SystemExit of a listener's own, too.
                 logger.exception("a listener to %s failed", told.method)

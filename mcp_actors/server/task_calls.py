@@ -16,6 +16,7 @@ from mcp_actors.protocol.serving.news import News
 from mcp_actors.protocol.serving.profile import TASKS
 from mcp_actors.protocol.serving.questions import Question, Unanswered, Verdict
 from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.runtime.fork_border import ForkBorder
 from mcp_actors.runtime.slot import SlotTimeout
 from mcp_actors.server.asking import Asker, answer_of
 from mcp_actors.server.call import LATER, Call, Later
@@ -137,11 +138,12 @@ class TaskCalls:
         """On another worker: what the task is about."""
         asker = TaskAsker(self._board, record.id)
         try:
-            if limit is None:
-                result = work(asker)
-            else:
-                late = partial(self._finish_late, call, record, limit)
-                result = in_time(call, limit.seconds, lambda: work(asker), late)
+            with ForkBorder():
+                if limit is None:
+                    result = work(asker)
+                else:
+                    late = partial(self._finish_late, call, record, limit)
+                    result = in_time(call, limit.seconds, lambda: work(asker), late)
             self._board.finish(record.id, result)
         except Refusal as refusal:
             self._board.fail(record.id, refusal)

@@ -12,6 +12,7 @@ from mcp_actors.protocol import jsonrpc
 from mcp_actors.protocol.codec import JsonObject
 from mcp_actors.protocol.serving.entry import shown
 from mcp_actors.protocol.serving.terms import Job
+from mcp_actors.runtime.fork_border import ForkBorder
 from mcp_actors.server import content
 from mcp_actors.server.as_task import AsTask
 from mcp_actors.server.asking import Asker, RoundAsker
@@ -126,7 +127,8 @@ class ToolCalls:
         """Do what a tool does and make a result of what becomes of it."""
         begun = perf_counter()
         try:
-            value = work()
+            with ForkBorder():
+                value = work()
             return value if isinstance(value, AsTask) else content.tool_result(value, entry.signature)
         except InputNeeded as needed:
             assert isinstance(asker, RoundAsker)

@@ -218,7 +218,7 @@ def test_workers_that_have_too_much_to_do_say_so(
 ) -> None:
     server.add_tool(lambda: 1, name="one")
     one = talk(server, era)
-    monkeypatch.setattr(server.host, "employ", lambda _jobs, _client: 0)
+    monkeypatch.setattr(server.host, "employ", lambda _jobs, _client=None: 0)
     assert one.tool("one")["error"] == {"code": -32603, "message": "the server is busy"}
     monkeypatch.undo()
     assert "result" in one.tool("one")

@@ -7,13 +7,16 @@ import os
 import threading
 from typing import Any
 
+import psutil
 import pytest
 
 from mcp_actors import Client, Server
 from tests.client.waiting import BOUND, in_thread, opened_at_the_end, until
 from tests.server.conftest import MakeTalk
 from tests.server.hostile.conftest import MakeTarget, ServeTarget
+from tests.server.hostile.messages import described, encoded, request, stateless_headers
 from tests.server.hostile.programs.target import PASSWORD, SECRET
+from tests.server.hostile.raw_http import RawConnection
 from tests.server.hostile.test_frames import PROGRAM, ROOT
 from tests.server.talk import ERAS, HANDSHAKE, STATELESS, Talk
 
@@ -189,3 +192,36 @@ def test_a_program_over_http_keeps_serving_whatever_its_handlers_do(
         for call in stuck:
             call.cancel()
     assert served.process.poll() is None
+
+
+@pytest.mark.requirement("transport:http")
+@pytest.mark.requirement("runtime:fork")
+@pytest.mark.parametrize("leave", [False, True])
+@pytest.mark.parametrize("practised", [False, True])
+def test_of_a_handler_that_forks_one_process_answers_and_one_is_left(
+    serve_target: ServeTarget, practised: bool, leave: bool
+) -> None:
+    """Also of a tool that was quick before, and so runs on the thread that writes the answer."""
+    served = serve_target(threads=4)
+    headers = stateless_headers("tools/call", "split")
+
+    def split(id_: int, **arguments: bool) -> Any:
+        params = described({"name": "split", "arguments": arguments})
+        line.write("POST", headers, encoded(request(id_, "tools/call", params)))
+        answer = line.response().json
+        assert answer["id"] == id_
+        return answer["result"]
+
+    with RawConnection(served.port) as line:
+        for number in range(20 if practised else 0):
+            split(number, fork=False)
+        assert split(100, leave=leave)["content"][0]["text"] == "whole"
+        # The next answer on this connection is that to the next request, and to nothing else.
+        for number in range(101, 105):
+            assert split(number, fork=False)["content"][0]["text"] == "whole"
+
+    def children() -> list[psutil.Process]:
+        found = psutil.Process(served.process.pid).children(recursive=True)
+        return [one for one in found if one.status() != psutil.STATUS_ZOMBIE]
+
+    until(lambda: not children())

@@ -112,6 +112,14 @@ def abort_in_child() -> str:
     return f"the child left with {os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}"
 
 
+def split(fork: bool = True, leave: bool = False) -> str:
+    """Fork, and have both come back."""
+    child = os.fork() if fork else 1
+    if child == 0 and leave:
+        sys.exit(3)
+    return "whole"
+
+
 def dig() -> str:
     """Fall down a hole."""
     return dig()
@@ -143,7 +151,7 @@ def names(value: str) -> list[str]:
 
 
 PLAIN = (add, echo, say, agree, grow)
-WICKED = (leak, leak_in_a_chain, unspeakable, leave, interrupt, shout, abort_in_child, dig, hang)
+WICKED = (leak, leak_in_a_chain, unspeakable, leave, interrupt, shout, abort_in_child, split, dig, hang)
 
 
 def build(name: str = "target", **options: Any) -> Server:
