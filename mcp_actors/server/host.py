@@ -104,6 +104,10 @@ class Host:
         hands = self._hands
         return 0 if hands is None or self.stopping else hands.submit_all(jobs)
 
+    def employ_for_long(self, job: Callable[[], object], client: str | None) -> bool:
+        """Have a worker do what takes long. Some workers never do: somebody must look after what does."""
+        return self._shares.submit(client, job, long=True)
+
     @property
     def hands(self) -> Hands | None:
         """The workers of the moment."""

@@ -117,7 +117,7 @@ class TaskCalls:
         except TooManyTasks as error:
             raise Refusal(jsonrpc.INTERNAL_ERROR, f"no more tasks: {error}") from None
         host, job = call.peer.host, partial(self._work, call, record, work, limit)
-        if not host.employ([lambda: host.engagements.run(job)], call.peer.client):
+        if not host.employ_for_long(lambda: host.engagements.run(job), call.peer.client):
             self._board.discard(record.id)
             raise Refusal(jsonrpc.INTERNAL_ERROR, "the server is busy")
         call.answered = herald.begin
@@ -136,6 +136,9 @@ class TaskCalls:
         self, call: Call, record: TaskRecord, work: Callable[[Asker], JsonObject], limit: TimeLimit | None
     ) -> None:
         """On another worker: what the task is about."""
+        if call.cancellation:
+            # It ended before its turn came.
+            return
         asker = TaskAsker(self._board, record.id)
         try:
             with ForkBorder():

@@ -92,6 +92,35 @@ def test_no_more_than_so_many_wait() -> None:
     assert shares.submit("b", lambda: None), "who has a share left needs not wait"
 
 
+def test_long_jobs_leave_half_of_a_share_to_the_others() -> None:
+    workers, done = Workers(), list[str]()
+    shares = Shares(workers.employ, 4)
+    for number in range(5):
+        assert shares.submit("a", lambda number=number: done.append(f"long {number}"), long=True)  # type: ignore[misc]
+    shares.submit("a", lambda: done.append("short"))
+    assert (len(workers.jobs), shares.waiting) == (3, 3)
+    workers.run(2)
+    # It must not go on with a long one: there are as many as may be.
+    assert done == ["short"]
+    workers.run()
+    assert done == ["short", "long 0", "long 2", "long 3", "long 4"]
+    workers.run()
+    assert (shares.waiting, shares._owners) == (0, {})
+
+
+def test_long_jobs_have_their_turn_after_others_that_took_the_whole_share() -> None:
+    workers, done = Workers(), list[str]()
+    shares = Shares(workers.employ, 2)
+    for _ in range(3):
+        shares.submit("a", lambda: done.append("short"))
+    for _ in range(2):
+        shares.submit("a", lambda: done.append("long"), long=True)
+    workers.run()
+    assert done == ["short", "short", "long", "long"]
+    workers.run()
+    assert (len(done), shares._owners) == (5, {})
+
+
 def test_under_many_threads_every_job_runs_once_and_no_share_is_exceeded() -> None:
     hands, lock, all_done = Hands(8), threading.Lock(), threading.Event()
     shares = Shares(hands.submit, 3)
@@ -108,8 +137,8 @@ def test_under_many_threads_every_job_runs_once_and_no_share_is_exceeded() -> No
                 all_done.set()
 
     def submit(owner: str) -> None:
-        for _ in range(200):
-            assert shares.submit(owner, lambda: job(owner))
+        for number in range(200):
+            assert shares.submit(owner, lambda: job(owner), long=number % 3 == 0)
 
     threads = [threading.Thread(target=submit, args=(owner,)) for owner in "abab"]
     for thread in threads:

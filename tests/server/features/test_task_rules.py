@@ -84,18 +84,42 @@ def test_a_full_store_takes_no_more_tasks(make_server: MakeServer, connect: Conn
         assert first.result(BOUND).text == "done"
 
 
+@pytest.mark.requirement("runtime:pool:bounded")
+def test_tasks_leave_workers_for_those_who_look_after_them(make_server: MakeServer, talk: MakeTalk) -> None:
+    server, gate, begun = make_server(threads=4), threading.Event(), list[int]()
+
+    @server.tool(task_support="required")
+    def wait(number: int) -> str:
+        begun.append(number)
+        gate.wait()
+        return "done"
+
+    @server.tool()
+    def quick() -> str:
+        return "quick"
+
+    def start(number: int) -> Any:
+        answer = one.call("tools/call", name="wait", arguments={"number": number}, task={})
+        return answer["result"]["task"]["taskId"]
+
+    with opened_at_the_end(gate):
+        one = talk(server, HANDSHAKE)
+        ids = [start(number) for number in range(10)]
+        assert one.tool("quick")["result"]["content"][0]["text"] == "quick"
+        for id_ in ids[1:-1]:
+            assert one.call("tasks/cancel", taskId=id_)["result"]["status"] == "cancelled"
+        gate.set()
+        assert one.call("tasks/result", taskId=ids[-1])["result"]["content"][0]["text"] == "done"
+    assert begun == [0, 9], "what was cancelled before its turn must not run"
+
+
 def test_a_busy_server_takes_no_task(
     make_server: MakeServer, talk: MakeTalk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = MemoryTaskStore()
     server = furnish(make_server(task_store=store))
-    one, employ = talk(server, HANDSHAKE), server.host.employ
-    # Calls are methods; what runs as a task is not.
-    monkeypatch.setattr(
-        server.host,
-        "employ",
-        lambda jobs, client=None: employ(jobs, client) if hasattr(jobs[0], "__self__") else 0,
-    )
+    one = talk(server, HANDSHAKE)
+    monkeypatch.setattr(server.host, "employ_for_long", lambda _job, _client: False)
     answer = one.call("tools/call", name="dig", task={})
     assert answer["error"] == {"code": -32603, "message": "the server is busy"}
     assert store.next_expiry() is None, "a task that never was is kept"

@@ -138,6 +138,38 @@ def test_slow_calls_without_a_session_leave_threads_for_others(served: Served, g
     others_are_served(served)
 
 
+def test_a_tool_that_is_quick_until_it_is_relied_on_leaves_threads_for_others(
+    served: Served, greedy: Greedy
+) -> None:
+    """A tool that was short often enough runs on the thread that serves it, and cannot be told to stop."""
+
+    def params(seconds: float) -> Any:
+        return described({"name": "nap", "arguments": {"seconds": seconds}})
+
+    headers = stateless_headers("tools/call", "nap")
+    with RawConnection(served.port) as line:
+        for number in range(20):
+            line.write("POST", headers, encoded(request(number, "tools/call", params(0.0))))
+            assert "result" in line.response().json
+    for number in range(GREED):
+        greedy.send(request(number, "tools/call", params(600.0)), headers)
+    assert len(greedy.refusals(GREED - SHARE)) == GREED - SHARE
+    others_are_served(served)
+
+
+def test_tasks_of_one_client_leave_workers_for_others(served: Served, greedy: Greedy) -> None:
+    greedy.hello()
+    begin = call(0, "work", seconds=600.0)
+    begin["params"]["task"] = {}
+    with RawConnection(served.port) as line:
+        for number in range(2 * WORKERS):
+            answer = line.post({**begin, "id": number}, Mcp_Session_Id=greedy.session).json
+            assert answer["result"]["task"]["status"] == "working"
+        others_are_served(served)
+        # Its own calls wait for its tasks; what needs no worker does not.
+        assert line.post(request("p", "ping"), Mcp_Session_Id=greedy.session).json["result"] == {}
+
+
 def test_calls_that_hold_no_thread_leave_workers_for_others(served: Served) -> None:
     """Over HTTP+SSE each POST is over at once; what it asked for has a worker, of which there are 32."""
     with RawConnection(served.port) as stream, RawConnection(served.port) as line:

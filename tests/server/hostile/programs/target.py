@@ -7,6 +7,7 @@ import os
 import resource
 import sys
 import threading
+import time
 from typing import Any
 
 from mcp_actors import Context, Server
@@ -46,6 +47,12 @@ def work(seconds: float, context: Context) -> str:
     """Take some time."""
     context.sleep(seconds)
     return "worked"
+
+
+def nap(seconds: float) -> str:
+    """Take some time, and hear of nothing meanwhile."""
+    time.sleep(seconds)
+    return "napped"
 
 
 def grow(name: str, context: Context) -> str:
@@ -150,7 +157,7 @@ def names(value: str) -> list[str]:
     return [value + "a"]
 
 
-PLAIN = (add, echo, say, agree, grow)
+PLAIN = (add, echo, say, agree, grow, nap)
 WICKED = (leak, leak_in_a_chain, unspeakable, leave, interrupt, shout, abort_in_child, split, dig, hang)
 
 
