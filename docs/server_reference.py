@@ -64,6 +64,7 @@ SETTINGS: Final = {
     "health_path": "tells load balancers that the server works",
     "max_body_bytes": "the largest body of a request",
     "max_sessions": "how many sessions there may be, in one process",
+    "max_client_sessions": "how many of them one principal may have; None: a quarter",
     "session_idle": "sessions that nobody uses for so many seconds are ended",
     "threads": "how many threads the WSGI server has, if that is known",
     "lend_threads": "short tools without a context run on the thread that serves their request",

@@ -49,10 +49,10 @@ class Desk:
         self.clock = clock
         self.places = Places(settings.requests, settings.streams, settings.client_requests, clock=clock)
         self.sessions: SessionTable[Session] = SessionTable(
-            settings.max_sessions, settings.session_idle, clock
+            settings.max_sessions, settings.session_idle, clock, settings.client_sessions
         )
         self.legacy: SessionTable[LegacySession] = SessionTable(
-            settings.max_sessions, settings.session_idle, clock
+            settings.max_sessions, settings.session_idle, clock, settings.client_sessions
         )
         self.shared = None if session_store is None else SharedSessions(session_store)
         self.store = store or MemoryEventStore(
@@ -76,7 +76,7 @@ class Desk:
 
     def new_session(self, principal: Principal | None) -> Session:
         """A client that wants to shake hands. Raises ``Rejected``."""
-        session = self.sessions.create(lambda id: self._made(id, principal))
+        session = self.sessions.create(lambda id: self._made(id, principal), owner_of(principal))
         if self.stopping:
             # Whoever stopped us may have gone through the sessions before this one was there.
             session.stop(GRACE)
@@ -109,14 +109,14 @@ class Desk:
 
     def new_legacy_session(self, principal: Principal | None) -> LegacySession:
         """A client of HTTP+SSE. Raises ``Rejected``."""
+        owner = owner_of(principal)
 
         def make(id: str) -> LegacySession:
             stream = LegacyStream(self.inbox())
-            owner = owner_of(principal)
             peer = self.peers(stream, name="sse", principal=principal, client=owner or id)
             return LegacySession(id, owner, stream, peer)
 
-        session = self.legacy.create(make)
+        session = self.legacy.create(make, owner)
         if self.stopping:
             session.stop(GRACE)
         return session
@@ -167,7 +167,7 @@ class Desk:
             if left is not None:
                 left.end("the session was ended in another process")
         elif stored.owner == owner_of(principal):
-            self.sessions.ensure(id, lambda id: self._resumed(id, principal, stored.keepsake))
+            self.sessions.ensure(id, stored.owner, lambda: self._resumed(id, principal, stored.keepsake))
 
     def _resumed(self, id: str, principal: Principal | None, keepsake: Keepsake) -> Session:
         session = self._made(id, principal, secrets.randbelow(_MOST_PROCESSES) * _STREAMS_OF_ONE)

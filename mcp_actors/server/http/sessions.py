@@ -94,28 +94,33 @@ S = TypeVar("S", bound=Kept)
 
 
 class SessionTable(Generic[S]):
-    """The sessions of one process. Any thread; under the lock nothing but the dictionary is touched."""
+    """The sessions of one process. Any thread; under the lock nothing but the dictionaries is touched.
 
-    def __init__(self, limit: int, idle: float, clock: Callable[[], float]) -> None:
+    ``share``: how many of them may be of one owner; None, and for those without an owner: any number.
+    """
+
+    def __init__(self, limit: int, idle: float, clock: Callable[[], float], share: int | None = None) -> None:
         self._limit = limit
+        self._share = share
         self._idle = idle
         self._clock = clock
         self._lock = threading.Lock()
         self._resuming = threading.Lock()
         self._sessions: dict[str, S] = {}
         self._reserved = 0
+        self._owned: dict[str, int] = {}
         self._swept = clock()
 
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def create(self, make: Callable[[str], S], id: str | None = None) -> S:
+    def create(self, make: Callable[[str], S], owner: str | None = None, id: str | None = None) -> S:
         """Know a session from now on, which ``make`` makes for an id: this one, or one that nobody guesses.
 
         Raises:
-            Rejected: there are as many as may be; then none is made.
+            Rejected: there are, or this owner has, as many as may be; then none is made.
         """
-        self._reserve()
+        self._reserve(owner)
         session: S | None = None
         try:
             # 256 bits in visible ASCII.
@@ -126,6 +131,8 @@ class SessionTable(Generic[S]):
                 self._reserved -= 1
                 if session is not None:
                     self._sessions[session.id] = session
+                else:
+                    self._disown(owner)
         return session
 
     def find(self, id: str, owner: str | None) -> S:
@@ -140,17 +147,20 @@ class SessionTable(Generic[S]):
         session.used = self._clock()
         return session
 
-    def ensure(self, id: str, make: Callable[[str], S]) -> None:
+    def ensure(self, id: str, owner: str | None, make: Callable[[], S]) -> None:
         """Know a session that others know by this id. Raises what `create` does."""
         # Two requests of it may be the first here.
         with self._resuming:
             if id not in self._sessions:
-                self.create(make, id)
+                self.create(lambda _id: make(), owner, id)
 
     def remove(self, id: str) -> S | None:
         """Forget a session, and return it, if it is known."""
         with self._lock:
-            return self._sessions.pop(id, None)
+            session = self._sessions.pop(id, None)
+            if session is not None:
+                self._disown(session.owner)
+            return session
 
     def sweep(self, now: float) -> int:
         """End the sessions that nobody has used for too long; how many there were."""
@@ -172,14 +182,30 @@ class SessionTable(Generic[S]):
         for session in sessions:
             session.stop(grace)
 
-    def _reserve(self) -> None:
+    def _reserve(self, owner: str | None) -> None:
         now = self._clock()
         if now - self._swept >= _SWEEP_EVERY or len(self) >= self._limit:
             self.sweep(now)
         with self._lock:
             if len(self._sessions) + self._reserved >= self._limit:
                 raise unavailable(f"{self._limit} sessions are open, the most there may be", _RETRY_AFTER)
+            if owner is not None:
+                self._own(owner)
             self._reserved += 1
+
+    def _own(self, owner: str) -> None:
+        owned = self._owned.get(owner, 0)
+        if self._share is not None and owned >= self._share:
+            words = f"{owned} sessions of this client are open, the most there may be"
+            raise unavailable(words, _RETRY_AFTER)
+        self._owned[owner] = owned + 1
+
+    def _disown(self, owner: str | None) -> None:
+        if owner is None:
+            return
+        self._owned[owner] -= 1
+        if not self._owned[owner]:
+            del self._owned[owner]
 
     def _in_use(self, session: S, now: float) -> bool:
         if session.active:

@@ -27,6 +27,8 @@ class HttpSettings:
         legacy_sse: offer HTTP+SSE of 2024-11-05, at ``sse_path`` and ``messages_path``. It is nothing without
             sessions.
         health: answer at ``health_path``.
+        max_sessions, max_client_sessions: how many sessions there may be, and how many of one client that a
+            token tells from others; None: a quarter.
         session_idle: sessions that nobody uses for so long are ended.
         threads: how many threads the WSGI server has, if that is known.
         lend_threads: tools that have shown to be short, and that take no context, run on the thread that
@@ -58,6 +60,7 @@ class HttpSettings:
     health_path: str = "/health"
     max_body_bytes: int = 4 * MIB
     max_sessions: int = 1000
+    max_client_sessions: int | None = None
     session_idle: float = 1800.0
     threads: int | None = None
     lend_threads: bool = True
@@ -99,6 +102,13 @@ class HttpSettings:
         if self.threads is None:
             return 16
         return max(1, self.threads - max(2, min(self.threads // 4, _MOST_SPARED)))
+
+    @property
+    def client_sessions(self) -> int:
+        """How many sessions one client may have."""
+        return (
+            max(1, self.max_sessions // 4) if self.max_client_sessions is None else self.max_client_sessions
+        )
 
     @property
     def requests(self) -> int | None:

@@ -280,3 +280,29 @@ def test_a_session_is_of_use_only_to_whoever_opened_it(make_site: MakeSite) -> N
     assert session.get("0-0", headers=yours).status == 404
     assert session.delete(headers=yours).status == 404
     assert session.delete(headers=mine).status == 204
+
+
+@pytest.mark.requirement("security:limits")
+def test_one_owner_cannot_have_all_sessions(make_site: MakeSite) -> None:
+    site = make_site(options={"authorization": Gate()}, max_sessions=4, max_client_sessions=2)
+    mine, yours = {"Authorization": "me"}, {"Authorization": "you"}
+    opened = [site.post(initialize(), headers=mine) for _ in range(3)]
+    assert [answer.status for answer in opened] == [200, 200, 503]
+    assert opened[2].header("Retry-After") is not None
+    assert "2 sessions of this client are open" in opened[2].json()["error"]["message"]
+    assert [site.post(initialize(), headers=yours).status for _ in range(2)] == [200, 200]
+    assert Session(site, opened[0].session, site.peers.made[0]).delete(headers=mine).status == 204
+    assert site.post(initialize(), headers=mine).status == 200
+    # A handshake that fails owns nothing.
+    Session(site, opened[1].session, site.peers.made[1]).delete(headers=mine)
+    for _ in range(3):
+        assert site.post(initialize(None), headers=mine).status == 200
+    assert site.post(initialize(), headers=mine).status == 200
+
+
+def test_what_nobody_could_make_counts_for_nobody() -> None:
+    table: SessionTable[Any] = SessionTable(3, 1800.0, lambda: 0.0, 1)
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            table.create(lambda _id: 1 / 0, "me")
+    assert (len(table), table._owned) == (0, {})
