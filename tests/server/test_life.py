@@ -13,6 +13,7 @@ import pytest
 from mcp_actors import Client, Server, errors
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.server import host
 from mcp_actors.server.context import Context
 from mcp_actors.server.host import HANDS, TIMEKEEPER
 from mcp_actors.server.line import Line
@@ -197,7 +198,7 @@ def test_a_handler_can_close_its_server_where_no_thread_is_to_be_had(
             raise RuntimeError("can't start new thread")
 
         with monkeypatch.context() as patched:
-            patched.setattr("mcp_actors.server.host.threading.Thread", refuse)
+            patched.setattr(host, "threading", SimpleNamespace(Thread=refuse))
             server.close(timeout=10 * BOUND)
         return "good bye"
 
