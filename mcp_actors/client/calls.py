@@ -12,10 +12,10 @@ from msgspec import Raw, Struct
 
 from mcp_actors import errors
 from mcp_actors.client.failures import Circumstances, broken_down, error_from, late
-from mcp_actors.client.futures import CallFuture, FutureCaller, Onward, Route
-from mcp_actors.client.gate import check_passage
+from mcp_actors.client.futures import CallFuture, FutureCaller, Handover, Onward, Route
+from mcp_actors.client.gate import check_passage, offers_core_tasks
 from mcp_actors.client.notifications import Progress, ProgressHandler
-from mcp_actors.client.outgoing import Outgoing
+from mcp_actors.client.outgoing import Outgoing, as_task
 from mcp_actors.client.post_mortem import crash_report
 from mcp_actors.client.tree import Tree
 from mcp_actors.client.trees import Trees
@@ -43,8 +43,8 @@ from mcp_actors.transports.contract import Authorizes, Transport
 
 T = TypeVar("T")
 
-#: What becomes of a raw result: a value, or another request to send first.
-Decode: TypeAlias = Callable[[Raw], T | Onward]
+#: What becomes of a raw result: a value, another request to send first, or somebody who finds out the value.
+Decode: TypeAlias = Callable[[Raw], T | Onward | Handover]
 
 #: The machine answers at the deadline; this much later the caller stops believing in the machine.
 _GRACE: Final = 1.0
@@ -57,13 +57,17 @@ _NOBODY: Final = Lost(Ending(EndKind.BROKEN, "the connection was being restarted
 
 
 class Manner(Struct, frozen=True):
-    """How a caller wants its call made. ``deadline`` is that of a larger task; else it is ``seconds`` off."""
+    """How a caller wants its call made. ``deadline`` is that of a larger task; else it is ``seconds`` off.
+
+    ``vouched``: it is a part of a call that has its place among those in flight, and needs none of its own.
+    """
 
     seconds: float
     on_progress: ProgressHandler | None = None
     wait: bool = False
     replay: bool = False
     deadline: Deadline | None = None
+    vouched: bool = False
 
 
 class Calls:
@@ -92,7 +96,8 @@ class Calls:
         tree = self._trees.value
         if tree is None or self._trees.spent:
             tree = self.tree(f"{request.what} was not sent")
-        self._enter(tree, request, deadline if manner.wait else None)
+        if not manner.vouched:
+            self._enter(tree, request, deadline if manner.wait else None)
         try:
             return self._run(tree, request, manner, deadline)
         except ForkedSlot as error:
@@ -100,7 +105,8 @@ class Calls:
                 f"{request.what} was made before a fork; its answer will not come"
             ) from error
         finally:
-            tree.admission.leave()
+            if not manner.vouched:
+                tree.admission.leave()
 
     def await_ready(self, what: str, seconds: float, deadline: Deadline) -> None:
         """Block until the connection is ready; raises why it is not. ``what`` is the call that waits."""
@@ -120,7 +126,8 @@ class Calls:
         """Send a request and return at once; the future gets the decoded result or the error."""
         self.check_size(request)
         tree = self.tree(f"{request.what} was not sent")
-        self._enter(tree, request, None)
+        if not manner.vouched:
+            self._enter(tree, request, None)
         future, caller = self._caller(tree, request, manner, decode)
         try:
             self._set_out(tree, caller)
@@ -180,13 +187,17 @@ class Calls:
         self, tree: Tree, request: Outgoing, manner: Manner, decode: Decode[T]
     ) -> tuple[CallFuture[T], FutureCaller]:
         future: CallFuture[T] = CallFuture()
-        future.add_done_callback(lambda _: tree.admission.leave())
+        if not manner.vouched:
+            future.add_done_callback(lambda _: tree.admission.leave())
 
         def called(caller: FutureCaller, seconds: float) -> Called:
             self._check_passage(tree, caller.request)
-            return _called(caller, caller.request, seconds, manner.on_progress is not None)
+            sent = _as_task_if_need_be(tree, caller.request)
+            # A progress token would outlive a request that becomes a task.
+            progress = manner.on_progress is not None and sent is caller.request
+            return _called(caller, sent, seconds, progress)
 
-        def finish(outcome: CallOutcome | WaitOutcome, sent: bool) -> T | Onward:
+        def finish(outcome: CallOutcome | WaitOutcome, sent: bool) -> T | Onward | Handover:
             if isinstance(outcome, Completed):
                 return decode(outcome.result)
             if isinstance(outcome, NotReady) and tree.wiring.closing:
@@ -341,6 +352,13 @@ def _nobody_there(tree: Tree) -> NotReady | outcomes.Stopped:
 
 def _called(caller: Any, request: Outgoing, seconds: float, progress: bool) -> Called:
     return Called(caller, request.method, request.params, request.meta, seconds, progress, request.session)
+
+
+def _as_task_if_need_be(tree: Tree, request: Outgoing) -> Outgoing:
+    agreement = tree.wiring.board.agreement
+    if not request.task or agreement is None or not offers_core_tasks(agreement):
+        return request
+    return as_task(request, None)
 
 
 def _may_repeat(outcome: CallOutcome, manner: Manner) -> bool:

@@ -91,6 +91,15 @@ class Onward(Struct, frozen=True):
     resolve: Callable[[Callable[[], bool]], Outgoing | None]
 
 
+class Handover(Struct, frozen=True):
+    """What an answer is decoded to if the result will be found out elsewhere: the call became a task.
+
+    ``begin(future, deadline)`` sees to it that the future is finished. On a worker's thread.
+    """
+
+    begin: Callable[[CallFuture[Any], Deadline], None]
+
+
 class Settlements:
     """Futures to be finished. Their callbacks are user code, so a worker of the pool does it; what a pool has
     left undone is done after its restart, or by whoever ends the tree. Any thread."""
@@ -144,7 +153,8 @@ class Route(Struct, frozen=True):
     called: Callable[[FutureCaller, float], Called]
     """The request as the connection takes it, with so many seconds left."""
     finish: Callable[[CallOutcome | WaitOutcome, bool], Any]
-    """What an outcome comes to: a value, `Onward`, or an error that it raises. The flag: it was sent."""
+    """What an outcome comes to: a value, `Onward`, `Handover`, or an error that it raises. The flag: it was
+    sent."""
     set_out: Callable[[FutureCaller], None]
     """Send it, by the connection of the moment."""
 
@@ -255,10 +265,22 @@ class FutureCaller:
             if isinstance(value, Onward):
                 self._go_on(value)
                 return
+            if isinstance(value, Handover):
+                self._hand_over(value)
+                return
         except BaseException as error:  # noqa: BLE001 - it is raised again, by result()
             self._future.fail(error)
         else:
             self._future.fulfil(value)
+
+    def _hand_over(self, handover: Handover) -> None:
+        # Whoever ends the tree finishes it, unless it is finished before.
+        held = self._settlements.hold(self)
+        self._future.add_done_callback(lambda _: self._settlements.release(self))
+        if held:
+            handover.begin(self._future, self._deadline)
+        else:
+            self.abandon()
 
     def _go_on(self, onward: Onward) -> None:
         held = self._settlements.hold(self)

@@ -10,9 +10,13 @@ from mcp_actors.protocol.agreement import Agreement
 from mcp_actors.protocol.codec import Json, JsonObject
 from mcp_actors.protocol.revisions import ALL, Revision, capability_for
 from mcp_actors.protocol.standing import SUBSCRIBE, UNSUBSCRIBE
+from mcp_actors.protocol.types.capabilities import declares
 
 #: The extension that took the place of the core's tasks in 2026-07-28.
 TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
+
+#: The capability for calls of tools as the core's tasks.
+CORE_TASKS: Final = "tasks.requests.tools.call"
 
 #: What callers may go on saying since 2026-07-28, and what it needs: the connection says it in the new way.
 _TRANSLATED: Final = {SUBSCRIBE: "resources.subscribe", UNSUBSCRIBE: "resources.subscribe"}
@@ -48,6 +52,11 @@ def extends(capabilities: JsonObject, extension: str) -> bool:
     """Whether an extension is among the capabilities. Its id holds dots, so it is no dotted path."""
     extensions = capabilities.get("extensions")
     return isinstance(extensions, dict) and isinstance(extensions.get(extension), dict)
+
+
+def offers_core_tasks(agreement: Agreement) -> bool:
+    """Whether a tool can be called as a task of 2025-11-25."""
+    return "tasks/get" in agreement.revision.requests and declares(agreement.capabilities, CORE_TASKS)
 
 
 def _check_vocabulary(request: Outgoing, agreement: Agreement, server: str) -> None:

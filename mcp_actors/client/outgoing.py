@@ -27,6 +27,8 @@ class Outgoing(Struct, frozen=True):
     meta: bytes = b"{}"
     #: Whether it names the session, which is known when it is sent.
     session: bool = False
+    #: Whether it asks for a task, if it is sent to a server that offers those of 2025-11-25.
+    task: bool = False
 
 
 def outgoing(method: str, params: Mapping[str, Any] | None = None, *, what: str | None = None) -> Outgoing:

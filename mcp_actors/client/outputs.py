@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Raw
 
 from mcp_actors import errors
-from mcp_actors.client.futures import Onward
+from mcp_actors.client.futures import Handover, Onward
 from mcp_actors.client.listings import Listings
 from mcp_actors.protocol import types
 
 if TYPE_CHECKING:
     from mcp_actors.schemas.checking import Schemas
 
-Decode: TypeAlias = Callable[[Raw], types.CallToolResult | Onward]
+Decode: TypeAlias = Callable[[Raw], types.CallToolResult | Onward | Handover]
 
 
 class Outputs:
@@ -43,9 +43,9 @@ class Outputs:
     def checking(self, name: str, decode: Decode) -> Decode:
         """How the answer to a submitted call is read, and then checked."""
 
-        def read(result: Raw) -> types.CallToolResult | Onward:
+        def read(result: Raw) -> types.CallToolResult | Onward | Handover:
             answer = decode(result)
-            return answer if isinstance(answer, Onward) else self.check(name, answer)
+            return answer if isinstance(answer, Onward | Handover) else self.check(name, answer)
 
         return read
 

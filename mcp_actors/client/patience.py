@@ -16,13 +16,16 @@ _LOOK_AGAIN: Final = 0.1
 
 
 class Patience:
-    """Of one thread, on behalf of one call; ``what`` names the call in errors."""
+    """Of one thread, on behalf of one call; ``what`` names the call in errors.
 
-    def __init__(self, tree: Tree, what: str) -> None:
+    ``unwanted`` is set by whoever does not want the call any more: then time need not pass.
+    """
+
+    def __init__(self, tree: Tree, what: str, unwanted: Slot[None] | None = None) -> None:
         self._tree = tree
         self._what = what
-        # Never set. It knows in which process it was made.
-        self._nothing: Slot[None] = Slot()
+        # As a rule never set. It knows in which process it was made.
+        self._unwanted: Slot[None] = Slot() if unwanted is None else unwanted
 
     def wait(self, slot: Slot[T], deadline: Deadline) -> T:
         """The value of ``slot``, as soon as it is set.
@@ -46,8 +49,9 @@ class Patience:
                     raise
 
     def pause(self, until: Deadline) -> None:
-        """Let time pass; raises as `wait` does if there is no use in waiting."""
+        """Let time pass; raises as `wait` does if there is no use in it, and Cancelled if nobody wants it."""
         try:
-            self.wait(self._nothing, until)
+            self.wait(self._unwanted, until)
         except SlotTimeout:
             return
+        raise errors.Cancelled(f"{self._what} was cancelled by the caller")

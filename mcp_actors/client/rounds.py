@@ -12,7 +12,7 @@ from msgspec import Raw, structs
 from mcp_actors import errors
 from mcp_actors.client.answering.desk import Desk
 from mcp_actors.client.calls import Calls, Manner
-from mcp_actors.client.futures import Onward
+from mcp_actors.client.futures import Handover, Onward
 from mcp_actors.client.outgoing import Outgoing, retried
 from mcp_actors.client.patience import Patience
 from mcp_actors.client.questions import Answers, Questions
@@ -72,20 +72,25 @@ class Rounds:
             return self._converse(kind, request, structs.replace(manner, deadline=deadline), answer)
         return answer
 
-    def decoder(self, kind: type[R], request: Outgoing) -> Callable[[Raw], R | Onward]:
+    def decoder(
+        self, kind: type[R], request: Outgoing, adopt: Callable[[ExtensionTask], Handover] | None = None
+    ) -> Callable[[Raw], R | Onward | Handover]:
         """How the answers to one submitted request are read: its future lasts through all rounds.
 
-        Handlers run on a worker's thread, with a copy of this thread's context.
+        Handlers run on a worker's thread, with a copy of this thread's context. ``adopt`` knows what to do
+        with a task.
         """
         talk, context = _Talk(request, self._max_rounds), copy_context()
 
-        def decode(result: Raw) -> R | Onward:
+        def decode(result: Raw) -> R | Onward | Handover:
             answer = interpret(kind, result, request.what)
             if isinstance(answer, InputRequiredResult):
                 return Onward(partial(self._resolve, talk, answer, context))
-            if isinstance(answer, ExtensionTask):
-                raise _became_a_task(answer, request.what)
-            return answer
+            if not isinstance(answer, ExtensionTask):
+                return answer
+            if adopt is None:
+                raise unasked(answer, request.what)
+            return adopt(answer)
 
         return decode
 
@@ -161,11 +166,3 @@ class _Talk:
         seconds = min(_FIRST_PAUSE * 2**self._pauses, _LONGEST_PAUSE)
         self._pauses += 1
         return Deadline.after(seconds if deadline is None else min(seconds, deadline.remaining()))
-
-
-def _became_a_task(task: ExtensionTask, what: str) -> errors.InvalidResponse:
-    return errors.InvalidResponse(
-        f"{what} became task {task.task_id[:80]!r}, which a future does not follow: "
-        f"get_task() has its result; call_tool() and start_task() expect tasks",
-        details={"result_type": task.result_type, "task_id": task.task_id},
-    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from mcp_actors.client.batch import Batch, Prepared
+from mcp_actors.client.calls import Manner
 from mcp_actors.client.faces.face import Face
 from mcp_actors.client.futures import CallFuture
 from mcp_actors.client.notifications import ProgressHandler
@@ -94,10 +95,14 @@ class ToolFace(Face):
         wait: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> CallFuture[types.CallToolResult]:
-        """Call a tool and return a future at once. ``on_progress`` runs among the notification handlers."""
-        request = self._tool_request(name, arguments, meta)
+        """Call a tool and return a future at once. ``on_progress`` runs among the notification handlers.
+
+        A call that becomes a task lasts until the task has ended, and cancelling it cancels the task;
+        ``on_progress`` then hears of the status on the thread that follows it.
+        """
+        manner = self._manner(timeout, on_progress, wait=wait)
         return self._calls.submit(
-            request, self._manner(timeout, on_progress, wait=wait), self._tool_decoder(name, request)
+            *self._prepared_call(name, self._tool_request(name, arguments, meta), manner)
         )
 
     def batch(self) -> Batch:
@@ -159,14 +164,14 @@ class ToolFace(Face):
                 tool=self._listings.tool,
                 extension=self._tasks_extension,
                 seconds=self._options.request_timeout,
+                enclosures=self._enclosures,
             )
         return self._kept_tasks
 
     def _prepared_tool(
         self, name: str, arguments: Mapping[str, Any] | None, timeout: float | None
     ) -> Prepared:
-        request = self._tool_request(name, arguments, None)
-        return request, self._manner(timeout), self._tool_decoder(name, request)
+        return self._prepared_call(name, self._tool_request(name, arguments, None), self._manner(timeout))
 
     def _prepared_request(
         self, method: str, params: Mapping[str, Any] | None, timeout: float | None
@@ -174,8 +179,15 @@ class ToolFace(Face):
         request = self._enclose(outgoing(check_text("method", method), params), None)
         return request, self._manner(timeout), lambda result: decoded(result, method)
 
-    def _tool_decoder(self, name: str, request: Outgoing) -> Decode:
-        return self._outputs.checking(name, self._rounds.decoder(types.CallToolResult, request))
+    def _prepared_call(self, name: str, request: Outgoing, manner: Manner) -> tuple[Outgoing, Manner, Decode]:
+        required = self._listings.needs_task(name)
+        if required:
+            request = structs.replace(request, task=True)
+        if required or self._tasks_extension:
+            decode: Decode = self._tasks.decoder(request, manner, partial(self._outputs.check, name))
+        else:
+            decode = self._rounds.decoder(types.CallToolResult, request)
+        return request, manner, self._outputs.checking(name, decode)
 
     def _tool_request(
         self, name: str, arguments: Mapping[str, Any] | None, meta: Mapping[str, Any] | None

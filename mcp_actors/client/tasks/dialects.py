@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from mcp_actors import errors
 from mcp_actors.client.calls import Calls, Manner
+from mcp_actors.client.enclosures import Enclosures
 from mcp_actors.client.outgoing import Outgoing, joined, outgoing
 from mcp_actors.client.questions import Questions
 from mcp_actors.client.results import interpret, parse, told, unasked
@@ -18,6 +19,7 @@ from mcp_actors.protocol.types.input_required import InputRequest, InputRequired
 from mcp_actors.protocol.types.results import Result
 from mcp_actors.protocol.types.tasks import ExtensionTask, Task
 from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.runtime.slot import Slot
 from mcp_actors.telemetry.redaction import printable
 
 R = TypeVar("R", bound=Result)
@@ -27,18 +29,20 @@ _RELATED: Final = "io.modelcontextprotocol/related-task"
 
 class Wait(Struct, frozen=True):
     """One caller's wait for the end of a task. ``claims`` holds the questions that somebody answers, ``look``
-    asks how the task is and remembers it."""
+    asks how the task is and remembers it, ``unwanted`` is that of a caller who has his place in flight."""
 
     what: str
     seconds: float
     deadline: Deadline
     claims: dict[str, object]
     look: Callable[[Manner], Snapshot]
+    unwanted: Slot[None] | None = None
 
     @property
     def manner(self) -> Manner:
         """How to ask about a task: through lost connections, which it outlives; asking twice does no harm."""
-        return Manner(self.seconds, wait=True, replay=True, deadline=self.deadline)
+        vouched = self.unwanted is not None
+        return Manner(self.seconds, wait=True, replay=True, deadline=self.deadline, vouched=vouched)
 
 
 class Dialect(Protocol):
@@ -60,17 +64,18 @@ class Dialect(Protocol):
 class CoreDialect:
     """Tasks of 2025-11-25: the result is asked for, and the server asks back by requests of its own."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: Calls, enclosures: Enclosures) -> None:
         self._calls = calls
+        self._enclosures = enclosures
 
     def get(self, task_id: str, manner: Manner) -> Snapshot:
         """Ask how the task is."""
-        request = about("tasks/get", task_id)
+        request = self._enclosures.enclose(about("tasks/get", task_id))
         return Snapshot.of_core(parse(Task, self._calls.run(request, manner), request.what))
 
     def cancel(self, task_id: str, manner: Manner) -> Snapshot:
         """Ask for its end; the server answers when it is there."""
-        request = about("tasks/cancel", task_id)
+        request = self._enclosures.enclose(about("tasks/cancel", task_id))
         return Snapshot.of_core(parse(Task, self._calls.run(request, manner), request.what))
 
     def conclude(self, kind: type[R], task: Snapshot, wait: Wait) -> R | None:
@@ -79,7 +84,7 @@ class CoreDialect:
             raise cancelled(task, wait.what)
         if not task.ended and task.status != "input_required":
             return None
-        request = about("tasks/result", task.id)
+        request = self._enclosures.enclose(about("tasks/result", task.id))
         try:
             result = parse(kind, self._calls.run(request, wait.manner), request.what)
         except errors.RemoteError as error:
@@ -94,13 +99,14 @@ class CoreDialect:
 class ExtensionDialect:
     """Tasks of the extension: everything is in the answer to ``tasks/get``."""
 
-    def __init__(self, calls: Calls, questions: Questions) -> None:
+    def __init__(self, calls: Calls, questions: Questions, enclosures: Enclosures) -> None:
         self._calls = calls
         self._questions = questions
+        self._enclosures = enclosures
 
     def get(self, task_id: str, manner: Manner) -> Snapshot:
         """Ask how the task is."""
-        request = about("tasks/get", task_id)
+        request = self._enclosures.enclose(about("tasks/get", task_id))
         # The extension's own examples differ on whether this result is "complete" or a "task".
         task = interpret(ExtensionTask, self._calls.run(request, manner), request.what)
         if isinstance(task, InputRequiredResult):
@@ -109,7 +115,7 @@ class ExtensionDialect:
 
     def cancel(self, task_id: str, manner: Manner) -> None:
         """Ask for its end, which may come later or not at all."""
-        self._calls.run(about("tasks/cancel", task_id), manner)
+        self._calls.run(self._enclosures.enclose(about("tasks/cancel", task_id)), manner)
 
     def conclude(self, kind: type[R], task: Snapshot, wait: Wait) -> R | None:
         """The result inside; what the task asks meanwhile is answered."""
@@ -141,7 +147,7 @@ class ExtensionDialect:
         answers = self._questions.together(asked, wait.what, wait.seconds, wait.deadline)
         members = {"taskId": codec.encode(task_id), "inputResponses": joined(answers)}
         request = Outgoing(f"tasks/update {short(task_id)!r}", "tasks/update", joined(members))
-        self._calls.run(request, wait.manner)
+        self._calls.run(self._enclosures.enclose(request), wait.manner)
 
 
 def about(method: str, task_id: str) -> Outgoing:

@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 
 from mcp_actors import errors
 from mcp_actors.client.calls import Calls, Manner
+from mcp_actors.client.enclosures import Enclosures
 from mcp_actors.client.notifications import Progress, ProgressHandler
 from mcp_actors.client.options import check_seconds
 from mcp_actors.client.patience import Patience
@@ -20,6 +21,7 @@ from mcp_actors.protocol.backoff import spread
 from mcp_actors.protocol.codec import JsonObject
 from mcp_actors.protocol.types.results import Result
 from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.runtime.slot import Slot
 
 R = TypeVar("R", bound=Result)
 
@@ -37,6 +39,7 @@ class Office(Struct, frozen=True):
     calls: Calls
     dialect: Dialect
     seconds: float
+    enclosures: Enclosures
 
 
 class TaskHandle(Generic[R]):
@@ -124,10 +127,19 @@ class TaskHandle(Generic[R]):
 
     # For those who made it.
 
-    def result_by(self, seconds: float, deadline: Deadline, on_progress: ProgressHandler | None) -> R:
-        """`result`, within a deadline that began ``seconds`` before it ends."""
+    def result_by(
+        self,
+        seconds: float,
+        deadline: Deadline,
+        on_progress: ProgressHandler | None,
+        unwanted: Slot[None] | None = None,
+    ) -> R:
+        """`result`, within a deadline that began ``seconds`` before it ends.
+
+        ``unwanted``: whoever waits has his place among the calls in flight, and sets this to give up.
+        """
         if self._result is None:
-            wait = Wait(self._what, seconds, deadline, self._claims, self._look)
+            wait = Wait(self._what, seconds, deadline, self._claims, self._look, unwanted)
             try:
                 self._result = self._await_end(wait, _Listener(on_progress))
                 # Some results come before anybody said that the task has ended.
@@ -154,8 +166,10 @@ class TaskHandle(Generic[R]):
         except IndexError:
             return
         with contextlib.suppress(errors.McpError):
-            manner = Manner(_LAST_WORD_SECONDS)
-            self._office.calls.submit(about("tasks/cancel", self.id), manner, lambda _result: None)
+            # A last word is always said, however many calls are in flight.
+            manner = Manner(_LAST_WORD_SECONDS, vouched=True)
+            request = self._office.enclosures.enclose(about("tasks/cancel", self.id))
+            self._office.calls.submit(request, manner, lambda _result: None)
 
     def checked(self, check: Callable[[R], R]) -> TaskHandle[R]:
         """Have the result checked before it is given out."""
@@ -171,7 +185,7 @@ class TaskHandle(Generic[R]):
 
     def _await_end(self, wait: Wait, listener: _Listener) -> R:
         tree = self._office.calls.tree(f"{wait.what} was not waited for")
-        patience = Patience(tree, wait.what)
+        patience = Patience(tree, wait.what, wait.unwanted)
         # One look before the deadline, however seldom the server wants to be asked.
         last = Deadline.after(_LAST_LOOK * wait.deadline.remaining())
         while True:

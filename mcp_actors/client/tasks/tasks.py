@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from contextvars import copy_context
 
-from msgspec import structs
+from msgspec import Raw, structs
 
 from mcp_actors import errors
 from mcp_actors.client.calls import Calls, Manner
-from mcp_actors.client.gate import TASKS_EXTENSION, extends
+from mcp_actors.client.enclosures import Enclosures
+from mcp_actors.client.futures import Handover, Onward
+from mcp_actors.client.gate import CORE_TASKS, TASKS_EXTENSION, extends, offers_core_tasks
 from mcp_actors.client.options import check_seconds
 from mcp_actors.client.outgoing import Outgoing, as_task, check_text
 from mcp_actors.client.pages import Pages
 from mcp_actors.client.results import interpret, unasked
 from mcp_actors.client.rounds import Rounds
 from mcp_actors.client.tasks.dialects import CoreDialect, ExtensionDialect, short
+from mcp_actors.client.tasks.following import Follower
 from mcp_actors.client.tasks.handle import Office, TaskHandle
 from mcp_actors.client.tasks.snapshot import Snapshot
 from mcp_actors.protocol.agreement import Agreement
@@ -23,8 +26,6 @@ from mcp_actors.protocol.types.capabilities import declares
 from mcp_actors.protocol.types.tasks import CreateTaskResult, ExtensionTask, ListTasksResult
 from mcp_actors.protocol.types.tools import CallToolResult, Tool
 from mcp_actors.runtime.deadline import Deadline
-
-_CORE_PATH: Final = "tasks.requests.tools.call"
 
 Handle = TaskHandle[CallToolResult]
 
@@ -41,14 +42,17 @@ class Tasks:
         tool: Callable[[str], Tool | None],
         extension: bool,
         seconds: float,
+        enclosures: Enclosures,
     ) -> None:
         self._calls = calls
         self._rounds = rounds
         self._tool = tool
         self._extension = extension
         self._seconds = seconds
-        self._core_office = Office(calls, CoreDialect(calls), seconds)
-        self._extension_office = Office(calls, ExtensionDialect(calls, rounds.questions), seconds)
+        self._enclosures = enclosures
+        self._core_office = Office(calls, CoreDialect(calls, enclosures), seconds, enclosures)
+        extension_dialect = ExtensionDialect(calls, rounds.questions, enclosures)
+        self._extension_office = Office(calls, extension_dialect, seconds, enclosures)
 
     def call(self, name: str, request: Outgoing, manner: Manner) -> CallToolResult:
         """Call a tool and block until it has answered, also if it only runs as a task."""
@@ -56,12 +60,35 @@ class Tasks:
         tool = self._tool(name)
         if tool is not None and _support(tool) == "required":
             agreement = self._calls.agreement(request.what, manner.seconds, deadline)
-            if _offers_core(agreement):
+            if offers_core_tasks(agreement):
                 return self._see_through(self._start_core(request, None, manner, deadline), manner, deadline)
         answer = self._rounds.settle(CallToolResult, request, manner, deadline)
         if not isinstance(answer, ExtensionTask):
             return answer
         return self._see_through(self._adopt(answer, request, manner, deadline), manner, deadline)
+
+    def decoder(
+        self, request: Outgoing, manner: Manner, check: Callable[[CallToolResult], CallToolResult]
+    ) -> Callable[[Raw], CallToolResult | Onward | Handover]:
+        """How the answers to one submitted call are read: its future lasts until its task has ended."""
+        context = copy_context()
+
+        def follow(handle: Handle) -> Handover:
+            follower = Follower(handle.checked(check), manner.seconds, manner.on_progress, context.copy())
+            return Handover(follower.begin)
+
+        def adopt(task: ExtensionTask) -> Handover:
+            return follow(self._adopt(task, request, manner, Deadline.after(manner.seconds)))
+
+        settled = self._rounds.decoder(CallToolResult, request, adopt)
+
+        def decode(result: Raw) -> CallToolResult | Onward | Handover:
+            created = _created(result) if request.task else None
+            if created is None:
+                return settled(result)
+            return follow(_begun(self._core_office, created, request))
+
+        return decode
 
     def start(self, name: str, request: Outgoing, manner: Manner, ttl: float | None = None) -> Handle:
         """Call a tool as a task; the handle, as soon as the server has accepted it.
@@ -93,7 +120,8 @@ class Tasks:
 
     def list_all(self, manner: Manner) -> list[Handle]:
         """All tasks that the server knows of us (2025-11-25)."""
-        pages = Pages(self._calls, "tasks/list", ListTasksResult, manner).collect()
+        meta = self._enclosures.standing() or None
+        pages = Pages(self._calls, "tasks/list", ListTasksResult, manner, meta=meta).collect()
         snapshots = [Snapshot.of_core(task) for page in pages for task in page.tasks]
         return [TaskHandle(self._core_office, CallToolResult, one) for one in snapshots]
 
@@ -103,15 +131,14 @@ class Tasks:
         # A progress token would outlive its request here; what is told of a task is its status message.
         how = Manner(manner.seconds, wait=manner.wait, deadline=deadline)
         result = self._calls.run(as_task(request, ttl), how)
-        try:
-            created = CreateTaskResult.parse(result)
-        except ValueError:
-            # MCP 2025-11-25, tasks: a server that cannot make a task of it runs it as if nobody had asked.
-            answer = interpret(CallToolResult, result, request.what)
-            if not isinstance(answer, CallToolResult):
-                raise unasked(answer, request.what) from None
-            return _finished(self._core_office, answer, request)
-        return _begun(self._core_office, Snapshot.of_core(created.task), request)
+        created = _created(result)
+        if created is not None:
+            return _begun(self._core_office, created, request)
+        # MCP 2025-11-25, tasks: a server that cannot make a task of it runs it as if nobody had asked.
+        answer = interpret(CallToolResult, result, request.what)
+        if not isinstance(answer, CallToolResult):
+            raise unasked(answer, request.what)
+        return _finished(self._core_office, answer, request)
 
     def _adopt(self, task: ExtensionTask, request: Outgoing, manner: Manner, deadline: Deadline) -> Handle:
         agreement = self._calls.agreement(request.what, manner.seconds, deadline)
@@ -131,7 +158,7 @@ class Tasks:
             handle.withdraw()
             raise
 
-    def _check_offer(self, agreement: Agreement, refusal: str, path: str = _CORE_PATH) -> None:
+    def _check_offer(self, agreement: Agreement, refusal: str, path: str = CORE_TASKS) -> None:
         revision, capabilities = agreement.revision, agreement.capabilities
         if revision.stateless:
             if not self._extension:
@@ -169,8 +196,12 @@ def _support(tool: Tool) -> str:
     return "forbidden" if tool.execution is None else tool.execution.task_support
 
 
-def _offers_core(agreement: Agreement) -> bool:
-    return "tasks/get" in agreement.revision.requests and declares(agreement.capabilities, _CORE_PATH)
+def _created(result: Raw) -> Snapshot | None:
+    """The task of 2025-11-25 that an answer tells of; None if it is another answer."""
+    try:
+        return Snapshot.of_core(CreateTaskResult.parse(result).task)
+    except ValueError:
+        return None
 
 
 def _begun(office: Office, task: Snapshot, request: Outgoing) -> Handle:
