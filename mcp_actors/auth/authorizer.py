@@ -10,7 +10,6 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from mcp_actors.auth.binding import Binding
-from mcp_actors.auth.challenge import Challenge, choose, parse
 from mcp_actors.auth.confidences import Confidences
 from mcp_actors.auth.discovery import Site, discover
 from mcp_actors.auth.errand import Errand
@@ -24,9 +23,11 @@ from mcp_actors.auth.tokens import Tokens
 from mcp_actors.auth.urls import canonical, same_origin, shown
 from mcp_actors.errors import AuthorizationFailed
 from mcp_actors.protocol.endings import Ending
+from mcp_actors.protocol.http.challenges import Challenge, choose, parse
+from mcp_actors.protocol.http.scopes import Shortage
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.slot import SlotTimeout
-from mcp_actors.transports.http.authorizer import Attempt, Refusal
+from mcp_actors.transports.http.authorizer import Attempt, AuthorizationInterrupted, Refusal
 from mcp_actors.transports.http.fingerprint import fingerprint
 
 __all__ = ["GrantAuthorizer"]
@@ -141,8 +142,7 @@ class GrantAuthorizer:
         used = page.used
         self._announced = challenge.resource_metadata or self._announced
         if more and used is not None:
-            self._check_step_up(page, used, challenge)
-            self._join(lambda flight: self._extend(flight, used, challenge), attempt)
+            self._step_up(attempt, page, used, challenge)
             return
         if used is not None and used.source == "granted" and not used.proven:
             # The next call starts anew, and so gets further should this have been a passing fault.
@@ -150,19 +150,31 @@ class GrantAuthorizer:
             raise self._refusal("refuses the token right after it was issued")
         self._join(lambda flight: self._obtain(flight, used, challenge), attempt)
 
-    def _check_step_up(self, page: Page, used: Held, challenge: Challenge) -> None:
-        needed = " ".join(challenge.scopes)
-        if not needed:
-            raise self._refusal("wants more scopes than the token has and does not say which")
+    def _step_up(self, attempt: Attempt, page: Page, used: Held, challenge: Challenge) -> None:
+        shortage = Shortage(challenge.scopes, used.tokens.scope)
+        if not challenge.scopes:
+            raise self._refusal(shortage.words, shortage)
         if set(challenge.scopes) <= set(used.tokens.requested):
-            raise self._refusal(f"wants the scopes {needed!r}, which were asked for already and not granted")
+            raise self._refusal(f"{shortage.words}: they were asked for already and not granted", shortage)
         page.authorizations += 1
         if page.authorizations >= _MOST_AUTHORIZATIONS:
-            raise self._refusal(f"wants other scopes after each authorization, at last {needed!r}")
+            often = "wants other scopes after each authorization"
+            raise self._refusal(f"{often}; now it {shortage.words}", shortage)
+        try:
+            self._join(lambda flight: self._extend(flight, used, challenge), attempt)
+        except AuthorizationInterrupted:
+            raise
+        except AuthorizationFailed as error:
+            raise AuthorizationFailed(
+                f"{error.message}; {shown(self._server_url)} {shortage.words}",
+                retryable=error.retryable,
+                details={**error.details, **shortage.details},
+            ) from error
 
-    def _refusal(self, what: str) -> AuthorizationFailed:
+    def _refusal(self, what: str, shortage: Shortage | None = None) -> AuthorizationFailed:
         return AuthorizationFailed(
-            f"{shown(self._server_url)} {what}; ask its operator which rights you need"
+            f"{shown(self._server_url)} {what}; ask its operator which rights you need",
+            details=None if shortage is None else shortage.details,
         )
 
     def _join(self, job: _Job, attempt: Attempt) -> None:

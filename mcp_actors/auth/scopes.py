@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final
+
+from mcp_actors.protocol.http.scopes import valid_scopes as valid
 
 __all__ = ["OFFLINE_ACCESS", "first_scopes", "joined", "union", "valid"]
 
 OFFLINE_ACCESS: Final = "offline_access"
-#: More than any server needs; a server that names new scopes for ever is stopped here.
-MAX_SCOPES: Final = 100
-_SCOPE: Final = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]{1,256}")
-
-
-def valid(scopes: Iterable[str]) -> tuple[str, ...]:
-    """The scopes that are spelled as RFC 6749 3.3 allows, each once, in order, not beyond all bounds."""
-    return tuple(dict.fromkeys(scope for scope in scopes if _SCOPE.fullmatch(scope)))[:MAX_SCOPES]
 
 
 def union(*groups: Iterable[str]) -> tuple[str, ...]:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from mcp_actors import Client, errors
-from mcp_actors.auth import ClientCredentials, OAuth
+from mcp_actors.auth import ClientCredentials, MemoryStorage, OAuth
 from tests.auth.authorization_server import AuthorizationServer, Fault, failing
-from tests.auth.calling import Person
+from tests.auth.calling import Person, call
 from tests.auth.conftest import Start
 from tests.auth.test_flow import CALLBACK, clean
 from tests.client.conftest import quick
@@ -138,3 +138,66 @@ def test_an_authorization_server_that_is_away_for_a_moment_does_not_park_the_cli
 ) -> None:
     server = serve(results=RESULTS, faults={"metadata": Fault(failing(503), times=1)})
     assert connect(server, login(person)).call_tool("add", {}).text == "3"
+
+
+def test_scopes_that_are_not_granted_are_named(serve: Start, person: Person, connect: Connect) -> None:
+    server = serve(results=RESULTS, required_scopes={"tools/call": "write"}, challenge_scope="read")
+    client = connect(server, login(person))
+    client.list_tools()
+    server.settings.always_insufficient = True
+    with pytest.raises(errors.AuthorizationFailed) as caught:
+        client.call_tool("add", {})
+    first_line = str(caught.value).splitlines()[0]
+    assert first_line.endswith(
+        "wants the scope 'write'; the token has the scopes 'read write': "
+        "they were asked for already and not granted; ask its operator which rights you need"
+    )
+    assert caught.value.details == {
+        "scopes_wanted": ["write"], "scopes_held": ["read", "write"], "scopes_missing": [],
+    }  # fmt: skip
+
+
+def test_scopes_that_a_person_does_not_agree_to_are_named(
+    serve: Start, person: Person, connect: Connect
+) -> None:
+    server = serve(results=RESULTS, required_scopes={"tools/call": "write"}, challenge_scope="read")
+    client = connect(server, login(person))
+    client.list_tools()
+    server.settings.authorize_error = "access_denied"
+    with pytest.raises(errors.AuthorizationFailed, match="refused the login: access_denied") as caught:
+        client.call_tool("add", {})
+    first_line = str(caught.value).splitlines()[0]
+    assert "the token has the scope 'read', so that it lacks the scope 'write'" in first_line
+    assert caught.value.details["error"] == "access_denied"
+    assert caught.value.details["scopes_missing"] == ["write"]
+
+
+@pytest.mark.parametrize("how", ["auth", "callable", "headers"])
+def test_scopes_that_a_token_of_ones_own_lacks_are_named(serve: Start, person: Person, how: str) -> None:
+    server = serve(results=RESULTS, required_scopes={"tools/call": "write"}, challenge_scope="read")
+    token = _token(server, person)
+    headers = {"Authorization": f"Bearer {token}"}
+    ways: dict[str, dict[str, Any]] = {
+        "auth": {"auth": token},
+        "callable": {"auth": lambda: token},
+        "headers": {"headers": headers},
+    }
+    with Client.http(server.resource_url, proxies={}, **ways[how], **quick({})) as client:
+        client.list_tools()
+        with pytest.raises(errors.AuthorizationFailed) as caught:
+            client.call_tool("add", {})
+    first_line = str(caught.value).splitlines()[0]
+    assert "HTTP 403: the server wants the scope 'write'" in first_line
+    assert "show it a token that has them all" in first_line
+    assert caught.value.details["scopes_wanted"] == ["write"]
+    assert token not in f"{caught.value}{caught.value.details}"
+
+
+def _token(server: AuthorizationServer, person: Person) -> str:
+    """A token that somebody got elsewhere."""
+    storage = MemoryStorage()
+    auth = OAuth(open_url=person.open_url, callback=person.callback, redirect_uri=CALLBACK, storage=storage)
+    assert call(auth.bind(server.resource_url), server, "tools/list") == 200
+    tokens = storage.load_tokens(server.issuer, server.resource_url)
+    assert tokens is not None
+    return tokens.access_token

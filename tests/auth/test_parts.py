@@ -18,8 +18,9 @@ from mcp_actors.auth.credentials import Credentials
 from mcp_actors.auth.pkce import Pkce
 from mcp_actors.auth.protected_resource import well_known
 from mcp_actors.auth.redirect import Expected, code_from
-from mcp_actors.auth.scopes import MAX_SCOPES, first_scopes, joined, union
+from mcp_actors.auth.scopes import first_scopes, joined, union
 from mcp_actors.errors import AuthorizationFailed
+from mcp_actors.protocol.http.scopes import MAX_SCOPES
 
 EXPECTED = Expected("the state", "https://login.example", issuer_promised=False)
 

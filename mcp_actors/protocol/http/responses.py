@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
 from mcp_actors.protocol.handshake import MODERN_ERRORS
 from mcp_actors.protocol.http.answers import answer_in, error_code, error_in, error_words
+from mcp_actors.protocol.http.challenges import choose, parse
 from mcp_actors.protocol.http.media_types import EVENT_STREAM, JSON, media_type
 from mcp_actors.protocol.http.request_headers import Outbound
+from mcp_actors.protocol.http.scopes import Shortage
 from mcp_actors.protocol.http.session_id import InvalidSessionId, validated
 from mcp_actors.protocol.jsonrpc import METHOD_NOT_FOUND, error_frame
 
@@ -29,12 +31,14 @@ _EXCERPT: Final = 120
 
 
 class Reply(Struct, frozen=True):
-    """A response as far as it is known. ``body`` is what ``needs_body`` asked for, decompressed."""
+    """A response as far as it is known. ``body`` is what ``needs_body`` asked for, decompressed;
+    ``challenges`` are the values of ``WWW-Authenticate``."""
 
     status: int
     content_type: str | None = None
     session_id: str | None = None
     body: bytes = b""
+    challenges: tuple[str, ...] = ()
 
     @property
     def succeeded(self) -> bool:
@@ -69,10 +73,25 @@ class SessionGone(Struct, frozen=True):
 
 
 class Unauthorized(Struct, frozen=True):
-    """401 or 403: authorize and repeat. ``frame`` is the answer to deliver if nobody can."""
+    """401 or 403: authorize and repeat. ``frame`` is the answer to deliver if nobody can; ``shortage``, if
+    that is the reason, says more than any answer."""
 
     status: int
     frame: bytes | None = None
+    shortage: Shortage | None = None
+
+    @property
+    def words(self) -> str:
+        """Why, and what to do about it."""
+        if self.shortage is not None:
+            return f"HTTP {self.status}: the server {self.shortage.words}; show it a token that has them all"
+        wish = "wants to know who asks" if self.status == 401 else "does not allow it"
+        return f"HTTP {self.status}: the server {wish}"
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The same for a program."""
+        return {"status": self.status, **({} if self.shortage is None else self.shortage.details)}
 
 
 class ErrorBody(Struct, frozen=True):
@@ -123,12 +142,18 @@ def judge(outbound: Outbound, reply: Reply) -> Verdict:
         return SessionGone()
     frame = _refusal(outbound, reply)
     if reply.status in _AUTHORIZATION:
-        return Unauthorized(reply.status, frame)
+        return refused(reply, frame)
     if outbound.method == "initialize" and reply.status in LEGACY_STATUSES:
         return _hint(reply, frame)
     if outbound.probing:
         return _probed(outbound, reply, frame)
     return _fault(reply) if frame is None else ErrorBody(reply.status, frame)
+
+
+def refused(reply: Reply, frame: bytes | None = None) -> Unauthorized:
+    """What 401 or 403 means, and the frame that came with it."""
+    shortage = choose(parse(reply.challenges)).shortage if reply.status == 403 else None
+    return Unauthorized(reply.status, frame if shortage is None else None, shortage)
 
 
 def judge_stream(reply: Reply, *, resuming_session: bool) -> StreamVerdict:

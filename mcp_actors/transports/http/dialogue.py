@@ -20,7 +20,8 @@ from mcp_actors.transports.http.settings import HttpSettings
 #: How often one request is sent again, for a redirect or a new authorization.
 _MOST_ROUNDS: Final = 8
 _REDIRECTS: Final = frozenset({307, 308})
-_REFUSALS: Final = frozenset({401, 403})
+#: Whoever refuses so wants an authorization, or another.
+REFUSALS: Final = frozenset({401, 403})
 _CHUNK: Final = 64 * 1024
 #: How long a request waits for somebody to log in, if nobody gives it up before.
 _PATIENCE: Final = 300.0
@@ -132,7 +133,7 @@ class Dialogues:
         if authorizer is None:
             return False
         headers = {name.lower(): value for name, value in response.headers.items()}
-        if response.status not in _REFUSALS:
+        if response.status not in REFUSALS:
             authorizer.answered(attempt, headers)
             return False
         challenges = tuple(response.headers.getlist("WWW-Authenticate"))
@@ -164,7 +165,10 @@ def at_home(url: str, reference: str) -> str | None:
 def reply_of(response: urllib3.BaseHTTPResponse, body: bytes = b"") -> Reply:
     """What the rules of the protocol judge a response by."""
     headers = response.headers
-    return Reply(response.status, headers.get("Content-Type"), headers.get("Mcp-Session-Id"), body)
+    challenges = tuple(headers.getlist("WWW-Authenticate")) if response.status in REFUSALS else ()
+    return Reply(
+        response.status, headers.get("Content-Type"), headers.get("Mcp-Session-Id"), body, challenges
+    )
 
 
 def redirects(response: urllib3.BaseHTTPResponse) -> bool:

@@ -19,7 +19,7 @@ from mcp_actors.protocol.http.event_stream import EventTooLarge
 from mcp_actors.protocol.http.reconnection import Pace, Reconnection
 from mcp_actors.protocol.http.request_headers import Outbound, RequestHeaders
 from mcp_actors.protocol.jsonrpc import Batch, Id, Request, scan
-from mcp_actors.transports.http.dialogue import TooLarge, reply_of
+from mcp_actors.transports.http.dialogue import REFUSALS, TooLarge, reply_of
 from mcp_actors.transports.http.engine import Errand
 from mcp_actors.transports.http.faults import broken, redirect, unauthorized
 from mcp_actors.transports.http.grip import Grip
@@ -111,7 +111,7 @@ class Exchange:
         response = dialogues.ask(self.errand(), self.grip, begun)
         reply = reply_of(response)
         if self._wire.legacy is not None:
-            self._posted(reply.succeeded, response)
+            self._posted(reply, response)
             return
         if R.needs_body(outbound, reply):
             reply = structs.replace(reply, body=dialogues.read(response))
@@ -125,10 +125,12 @@ class Exchange:
                     return structs.replace(self.outbound, id=id_)
         return self.outbound
 
-    def _posted(self, succeeded: bool, response: urllib3.BaseHTTPResponse) -> None:
+    def _posted(self, reply: R.Reply, response: urllib3.BaseHTTPResponse) -> None:
         """The older transport: the response only says whether the frame was taken."""
-        if succeeded:
+        if reply.succeeded:
             self._wire.accepted(self.outbound)
+        elif reply.status in REFUSALS:
+            self._turned_away(R.refused(reply))
         else:
             self.fail(Ending(EndKind.BROKEN, f"HTTP {response.status} to a message"), sent=True)
         self._wire.dialogues.finish(response)
@@ -156,8 +158,8 @@ class Exchange:
                 wire.session_gone(self.ids)
             case R.LegacyHint(status, frame):
                 self._look_for_sse(status, frame)
-            case R.Unauthorized(status, frame):
-                self._turned_away(status, frame)
+            case R.Unauthorized():
+                self._turned_away(verdict)
             case R.Fault(_, reason, _, breach):
                 kind = EndKind.BREACH if breach else EndKind.BROKEN
                 self.fail(Ending(kind, reason + redirect(response)), sent=True)
@@ -186,13 +188,12 @@ class Exchange:
             reason = f"HTTP {status} to initialize, and no event stream either"
             self.fail(Ending(EndKind.BROKEN, reason), sent=True)
 
-    def _turned_away(self, status: int, frame: bytes | None) -> None:
-        if frame is not None:
-            self._wire.inbox.deliver(frame)
+    def _turned_away(self, verdict: R.Unauthorized) -> None:
+        if verdict.frame is not None:
+            self._wire.inbox.deliver(verdict.frame)
         else:
             # Asking again would not help: whoever could do something about it was asked before.
-            what = "wants to know who asks" if status == 401 else "does not allow it"
-            self.fail(Ending(EndKind.UNAUTHORIZED, f"HTTP {status}: the server {what}"), sent=False)
+            self.fail(Ending(EndKind.UNAUTHORIZED, verdict.words, details=verdict.details), sent=False)
 
     def reading(self) -> Reading:
         """For the stream that the server answers with."""

@@ -11,10 +11,11 @@ import urllib3
 
 from mcp_actors import errors
 from mcp_actors.protocol.endings import Ending, EndKind
+from mcp_actors.protocol.http import responses as R
 from mcp_actors.protocol.http.event_stream import MESSAGE, EventStream, EventTooLarge, ServerEvent
 from mcp_actors.protocol.http.media_types import EVENT_STREAM
 from mcp_actors.runtime.deadline import Deadline
-from mcp_actors.transports.http.dialogue import at_home, reply_of
+from mcp_actors.transports.http.dialogue import REFUSALS, at_home, reply_of
 from mcp_actors.transports.http.engine import Errand
 from mcp_actors.transports.http.faults import broken, redirect, unauthorized
 from mcp_actors.transports.http.grip import Grip
@@ -127,6 +128,10 @@ class LegacyLine:
         return True
 
     def _refusal(self, response: urllib3.BaseHTTPResponse) -> Ending:
-        words = f"HTTP {response.status}{redirect(response)} instead of an event stream"
-        kind = EndKind.UNAUTHORIZED if response.status in (401, 403) else EndKind.REFUSED
-        return Ending(kind, f"{self._wire.label} answered {words}")
+        status = f"HTTP {response.status}{redirect(response)}"
+        words = f"{self._wire.label} answered {status} instead of an event stream"
+        if response.status not in REFUSALS:
+            return Ending(EndKind.REFUSED, words)
+        refused = R.refused(reply_of(response))
+        more = "" if refused.shortage is None else f": it {refused.shortage.words}"
+        return Ending(EndKind.UNAUTHORIZED, words + more, details=refused.details)

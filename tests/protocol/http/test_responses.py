@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from mcp_actors.protocol.http.request_headers import Outbound
 from mcp_actors.protocol.http.responses import (
@@ -27,6 +28,7 @@ from mcp_actors.protocol.http.responses import (
     needs_body,
     stream_needs_body,
 )
+from mcp_actors.protocol.http.scopes import Shortage
 
 pytestmark = pytest.mark.requirement("transport:http")
 
@@ -197,6 +199,19 @@ def test_no_other_status_says_so(status: int) -> None:
 @pytest.mark.parametrize("status", [401, 403])
 def test_401_and_403_are_about_authorization_whatever_was_sent(outbound: Outbound, status: int) -> None:
     assert judge(outbound, reply(status, b"<html>", HTML)) == Unauthorized(status)
+
+
+@pytest.mark.parametrize("outbound", ALL, ids=name)
+def test_scopes_that_are_missing_say_more_than_any_answer(outbound: Outbound) -> None:
+    challenges = ("Basic realm=x", 'Bearer error="insufficient_scope", scope="read write"')
+    answer = structs.replace(reply(403, error(-32600, None)), challenges=challenges)
+    verdict = judge(outbound, answer)
+    assert verdict == Unauthorized(403, None, Shortage(("read", "write")))
+    assert isinstance(verdict, Unauthorized)
+    assert "the server wants the scopes 'read write'" in verdict.words
+    assert (verdict.details["status"], verdict.details["scopes_wanted"]) == (403, ["read", "write"])
+    # Whoever has shown no token lacks more than scopes.
+    assert judge(outbound, structs.replace(reply(401), challenges=challenges)) == Unauthorized(401)
 
 
 @pytest.mark.parametrize("outbound", REQUESTS, ids=name)

@@ -9,10 +9,10 @@ from typing import Any, cast
 import pytest
 
 from mcp_actors.auth import DpopKey
-from mcp_actors.auth.challenge import Challenge, parse
 from mcp_actors.auth.fetching import Reply
 from mcp_actors.auth.protected_resource import _read
 from mcp_actors.protocol import codec
+from mcp_actors.protocol.http.challenges import Challenge, parse
 from mcp_actors.server.authorization import (
     Authorization,
     Denied,

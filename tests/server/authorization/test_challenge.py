@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_actors.auth import challenge as reading
+from mcp_actors.protocol.http import challenges as reading
 from mcp_actors.server.authorization.challenge import Challenge, scope_text
 
 METADATA = "https://mcp.example/.well-known/oauth-protected-resource/mcp"

@@ -260,3 +260,13 @@ def test_breaking_the_login_of_such_a_server_off_answers_all_who_wait(old: OldPe
     assert failure.retryable
     assert old.streams == []
     assert client.call_tool("echo", {}).text == "{}"
+
+
+def test_a_message_that_is_not_allowed_says_what_its_token_lacks(old: OldPeer, make: Make) -> None:
+    client = make("sse", old.peer.url).wait_ready()
+    challenge = 'Bearer error="insufficient_scope", scope="write"'
+    old.peer.once("tools/call", lambda turn: turn.status(403, WWW_Authenticate=challenge))
+    with pytest.raises(errors.AuthorizationFailed, match="wants the scope 'write'") as caught:
+        client.call_tool("echo", {})
+    assert caught.value.details["scopes_wanted"] == ["write"]
+    assert client.call_tool("echo", {}).text == "{}"

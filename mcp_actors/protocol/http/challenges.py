@@ -8,6 +8,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from mcp_actors.protocol.http.scopes import Shortage, valid_scopes
+
 __all__ = ["Challenge", "choose", "parse"]
 
 _MAX_HEADER: Final = 16 * 1024
@@ -34,7 +36,12 @@ class Challenge(Struct, frozen=True):
     @property
     def scopes(self) -> tuple[str, ...]:
         """The scopes that the request needs."""
-        return tuple(dict.fromkeys(self.parameters.get("scope", "").split()))
+        return valid_scopes(self.parameters.get("scope", "").split())
+
+    @property
+    def shortage(self) -> Shortage | None:
+        """What the token lacks, if that is why the request was refused."""
+        return Shortage(self.scopes) if self.error == "insufficient_scope" else None
 
     @property
     def resource_metadata(self) -> str | None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_actors.auth.challenge import Challenge, choose, parse
+from mcp_actors.protocol.http.challenges import Challenge, choose, parse
 
 URL = "https://server.example/.well-known/oauth-protected-resource"
 
