@@ -15,6 +15,7 @@ import pytest
 
 from mcp_actors import Client
 from tests.client.faulty_client import MakeFaulty, faulty_maker
+from tests.client.relay import Relay
 from tests.client.toy_host import ToyHost
 from tests.client.waiting import BOUND, until
 
@@ -82,17 +83,30 @@ def make_host() -> Iterator[Callable[..., ToyHost]]:
 
 
 @pytest.fixture
-def make_client() -> Iterator[Callable[..., Client]]:
-    """Makes clients of a memory host, with quick timings unless told otherwise."""
+def wire() -> str:
+    """How clients reach a host of this process; tests that are `over_both_wires` choose."""
+    return "memory"
+
+
+@pytest.fixture
+def make_client(wire: str) -> Iterator[Callable[..., Client]]:
+    """Makes clients of a host in this process, with quick timings unless told otherwise."""
     made: list[Client] = []
+    relays: list[Relay] = []
 
     def make(host: ToyHost, **options: Any) -> Client:
-        made.append(Client.memory(host, **quick(options)))
+        if wire == "stdio":
+            relays.append(Relay(host))
+            made.append(Client.stdio(relays[-1].command, **quick(options)))
+        else:
+            made.append(Client.memory(host, **quick(options)))
         return made[-1]
 
     yield make
     for client in made:
         client.close()
+    for relay in relays:
+        relay.close()
 
 
 @pytest.fixture

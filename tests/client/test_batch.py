@@ -14,6 +14,7 @@ from mcp_actors.client.futures import CallFuture
 from mcp_actors.client.outgoing import Outgoing, outgoing, tool_call
 from mcp_actors.protocol import codec, events, types
 from mcp_actors.runtime.ref import Ref
+from tests.client.relay import over_both_wires
 from tests.client.toy_host import SILENCE, VERSIONS, ToyHost, asking, form, text
 from tests.client.waiting import BOUND, until
 
@@ -48,6 +49,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[events.CalledTogether]:
 
 
 @pytest.mark.requirement("request:batch")
+@over_both_wires
 @pytest.mark.parametrize("version", VERSIONS)
 def test_they_go_in_one_message_and_each_gets_its_own_answer(
     version: str, make_host: MakeHost, make_client: MakeClient, told: list[events.CalledTogether]

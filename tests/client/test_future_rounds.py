@@ -17,6 +17,7 @@ from mcp_actors.client.outgoing import Outgoing
 from mcp_actors.protocol.events import Called
 from mcp_actors.protocol.outcomes import Completed
 from mcp_actors.runtime.deadline import Deadline
+from tests.client.relay import over_both_wires
 from tests.client.test_rounds import fail, lose_the_second, named, never, script
 from tests.client.toy_host import SILENCE, ToyHost, asking, form, sample, text
 from tests.client.waiting import BOUND, in_thread, opened_at_the_end, until
@@ -25,6 +26,7 @@ MakeClient = Callable[..., Client]
 
 
 @pytest.mark.requirement("feature:mrtr")
+@over_both_wires
 def test_a_future_lasts_through_all_rounds(host: ToyHost, make_client: MakeClient) -> None:
     user = ContextVar("user", default="nobody")
     seen = []

@@ -10,6 +10,7 @@ from msgspec import structs
 
 from mcp_actors import Client, errors
 from mcp_actors.protocol.endings import EndKind
+from tests.client.relay import over_both_wires
 from tests.client.toy_host import HANDSHAKES, SILENCE, STATELESS, VERSIONS, Refusal, ToyHost
 from tests.client.waiting import in_thread
 
@@ -21,6 +22,7 @@ MakeHost = Callable[..., ToyHost]
 
 
 @pytest.mark.requirement("negotiation:versions")
+@over_both_wires
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_revision_is_spoken(version: str, make_host: MakeHost, make_client: MakeClient) -> None:
     client = make_client(make_host(version=version)).wait_ready()
@@ -38,6 +40,7 @@ def test_every_revision_is_spoken(version: str, make_host: MakeHost, make_client
 
 
 @pytest.mark.requirement("negotiation:versions")
+@over_both_wires
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_client_can_be_told_which_revision_to_speak(
     version: str, make_host: MakeHost, make_client: MakeClient
@@ -54,6 +57,7 @@ def test_a_client_can_be_told_which_revision_to_speak(
 
 
 @pytest.mark.requirement("negotiation:era")
+@over_both_wires
 def test_ping_becomes_discover_where_ping_is_gone(make_host: MakeHost, make_client: MakeClient) -> None:
     modern, legacy = make_host(), make_host(version="2025-11-25")
     for host in (modern, legacy):
@@ -64,6 +68,7 @@ def test_ping_becomes_discover_where_ping_is_gone(make_host: MakeHost, make_clie
 
 
 @pytest.mark.requirement("negotiation:era")
+@over_both_wires
 def test_every_request_of_the_stateless_era_describes_itself(client: Client, host: ToyHost) -> None:
     client.request("tools/call", {"name": "echo", "_meta": {"mine": 1}}, on_progress=lambda _: None)
     request = host.await_heard("tools/call")
@@ -75,6 +80,7 @@ def test_every_request_of_the_stateless_era_describes_itself(client: Client, hos
 
 
 @pytest.mark.requirement("negotiation:era")
+@over_both_wires
 def test_a_silent_probe_means_the_handshake_era(make_host: MakeHost, make_client: MakeClient) -> None:
     host = make_host(version="2025-06-18")
     host.answers["server/discover"] = lambda _: SILENCE
@@ -87,6 +93,7 @@ def test_a_silent_probe_means_the_handshake_era(make_host: MakeHost, make_client
 
 
 @pytest.mark.requirement("negotiation:era")
+@over_both_wires
 def test_a_server_that_hangs_up_on_the_probe_is_greeted_with_initialize(
     make_host: MakeHost, make_client: MakeClient
 ) -> None:
@@ -103,6 +110,7 @@ def test_a_server_that_hangs_up_on_the_probe_is_greeted_with_initialize(
 
 
 @pytest.mark.requirement("negotiation:era")
+@over_both_wires
 def test_the_verdict_is_remembered_across_reconnects(make_host: MakeHost, make_client: MakeClient) -> None:
     host = make_host(version="2025-11-25")
     client = make_client(host).wait_ready()
@@ -114,18 +122,20 @@ def test_the_verdict_is_remembered_across_reconnects(make_host: MakeHost, make_c
 
 
 @pytest.mark.requirement("negotiation:versions")
+@over_both_wires
 def test_no_common_version_names_both_lists(make_host: MakeHost, make_client: MakeClient) -> None:
     client = make_client(make_host(version="1999-01-01"), max_failed_starts=1)
     with pytest.raises(errors.UnsupportedVersion) as caught:
         client.wait_ready()
     first_line = str(caught.value).splitlines()[0]
-    assert first_line.startswith("memory and this client share no protocol version")
+    assert first_line.startswith(f"{client.name} and this client share no protocol version")
     assert "theirs: 1999-01-01" in first_line
     assert caught.value.details["theirs"] == ["1999-01-01"]
     assert set(caught.value.details["ours"]) == set(VERSIONS)
 
 
 @pytest.mark.requirement("negotiation:versions")
+@over_both_wires
 def test_a_modern_server_without_our_version_is_not_asked_to_initialize(
     host: ToyHost, make_client: MakeClient
 ) -> None:

@@ -14,6 +14,7 @@ from mcp_actors.client import results, tree
 from mcp_actors.client.answering.consultation import Unanswered
 from mcp_actors.protocol.types import CreateMessageParams, ElicitFormParams
 from mcp_actors.runtime.tasks import TaskPool
+from tests.client.relay import over_both_wires
 from tests.client.test_interrupts import _one_interrupt_for_each_test, interrupt_when  # noqa: F401
 from tests.client.toy_host import SILENCE, ToyHost, asking, form, sample, text
 from tests.client.waiting import BOUND, in_thread, opened_at_the_end
@@ -47,6 +48,7 @@ def never(_: object) -> Any:
 
 
 @pytest.mark.requirement("feature:mrtr")
+@over_both_wires
 @pytest.mark.parametrize("method", _ASKS)
 def test_a_question_is_answered_and_the_request_made_again(
     method: str, host: ToyHost, make_client: MakeClient
@@ -65,6 +67,7 @@ def test_a_question_is_answered_and_the_request_made_again(
 
 
 @pytest.mark.requirement("feature:mrtr")
+@over_both_wires
 def test_each_round_echoes_its_own_state_and_no_answer_of_an_earlier_one(
     host: ToyHost, make_client: MakeClient
 ) -> None:

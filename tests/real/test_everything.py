@@ -21,6 +21,8 @@ def client(everything: list[str], make_stdio: MakeStdio) -> Client:
     return make_stdio(everything, **PATIENCE).wait_ready()
 
 
+@pytest.mark.requirement("feature:tools")
+@pytest.mark.requirement("feature:ping")
 def test_the_everything_server(client: Client) -> None:
     assert client.protocol_version == "2025-11-25"
     assert client.server_info.name == "mcp-servers/everything"
@@ -39,6 +41,7 @@ def test_the_everything_server(client: Client) -> None:
     ]
 
 
+@pytest.mark.requirement("feature:tools")
 def test_all_kinds_of_content_are_understood(client: Client) -> None:
     text, image = client.call_tool(
         "get-annotated-message", {"messageType": "error", "includeImage": True}
@@ -58,6 +61,7 @@ def test_all_kinds_of_content_are_understood(client: Client) -> None:
     assert weather == {"temperature": 36, "conditions": "Light rain / drizzle", "humidity": 82}
 
 
+@pytest.mark.requirement("feature:resources")
 def test_templates_give_text_and_bytes(client: Client) -> None:
     templates = [one.uri_template for one in client.list_resource_templates()]
     assert templates == [f"demo://resource/dynamic/{kind}/{{resourceId}}" for kind in ("text", "blob")]
@@ -69,6 +73,7 @@ def test_templates_give_text_and_bytes(client: Client) -> None:
         client.read_resource("demo://resource/dynamic/text/none")
 
 
+@pytest.mark.requirement("feature:completion")
 def test_arguments_are_completed(client: Client) -> None:
     department = client.complete("completable-prompt", "department", "S")
     assert department.values == ["Sales", "Support"]
@@ -80,6 +85,7 @@ def test_arguments_are_completed(client: Client) -> None:
     assert client.complete(template.uri, "resourceId", "no number").values == []
 
 
+@pytest.mark.requirement("feature:resources")
 def test_a_resource_that_a_tool_made_is_read(client: Client) -> None:
     (link,) = client.call_tool(
         "gzip-file-as-resource", {"name": "x.gz", "data": "data:text/plain,hello"}

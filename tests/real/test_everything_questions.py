@@ -17,12 +17,14 @@ pytestmark = MARKS
 RESOURCE = "demo://resource/dynamic/text/1"
 
 
+@pytest.mark.requirement("feature:elicitation")
 def test_a_client_that_offers_nothing_is_not_asked(everything: list[str], make_stdio: MakeStdio) -> None:
     names = {one.name for one in make_stdio(everything, **PATIENCE).list_tools()}
     conditional = {"get-roots-list", "trigger-sampling-request", "trigger-elicitation-request"}
     assert not names & conditional
 
 
+@pytest.mark.requirement("feature:sampling")
 def test_the_model_is_asked(everything: list[str], make_stdio: MakeStdio) -> None:
     asked: list[types.CreateMessageParams] = []
 
@@ -42,6 +44,7 @@ def test_the_model_is_asked(everything: list[str], make_stdio: MakeStdio) -> Non
     ]
 
 
+@pytest.mark.requirement("feature:sampling")
 def test_a_model_that_fails_is_an_error_of_the_tool_alone(
     everything: list[str], make_stdio: MakeStdio, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -54,6 +57,7 @@ def test_a_model_that_fails_is_an_error_of_the_tool_alone(
     assert "sampling" in caplog.text
 
 
+@pytest.mark.requirement("feature:elicitation")
 def test_the_user_is_asked_with_a_form(everything: list[str], make_stdio: MakeStdio) -> None:
     forms: list[types.ElicitParams] = []
     answers: list[dict[str, object] | None] = [{"name": "Ada", "check": True, "integer": 9}, None]
@@ -76,6 +80,7 @@ def test_the_user_is_asked_with_a_form(everything: list[str], make_stdio: MakeSt
     )
 
 
+@pytest.mark.requirement("feature:elicitation")
 def test_the_user_is_sent_to_a_page(everything: list[str], make_stdio: MakeStdio) -> None:
     pages: list[types.ElicitParams] = []
 
@@ -92,6 +97,7 @@ def test_the_user_is_sent_to_a_page(everything: list[str], make_stdio: MakeStdio
     assert (pages[0].url, pages[0].message) == (arguments["url"], arguments["message"])
 
 
+@pytest.mark.requirement("feature:elicitation")
 def test_a_page_that_must_be_visited_first_is_an_error_that_says_so(
     everything: list[str], make_stdio: MakeStdio
 ) -> None:
@@ -105,6 +111,7 @@ def test_a_page_that_must_be_visited_first_is_an_error_that_says_so(
     assert "User completed" in client.call_tool("trigger-url-elicitation", arguments).text
 
 
+@pytest.mark.requirement("feature:roots")
 def test_roots_are_told_and_told_again_when_they_change(
     everything: list[str], make_stdio: MakeStdio, tmp_path: Path
 ) -> None:
@@ -118,6 +125,7 @@ def test_roots_are_told_and_told_again_when_they_change(
     assert (tmp_path / "more").as_uri() in client.call_tool("get-roots-list").text
 
 
+@pytest.mark.requirement("feature:logging")
 def test_log_messages_arrive_from_the_chosen_level_on(everything: list[str], make_stdio: MakeStdio) -> None:
     heard, also = Heard(), Heard()
     client = make_stdio(everything, log_handler=heard, **PATIENCE).wait_ready()
@@ -152,6 +160,7 @@ def test_updates_arrive_also_after_a_kill_because_the_subscription_is_renewed(
     assert others.news == []
 
 
+@pytest.mark.requirement("notification:kinds")
 def test_changes_of_the_lists_are_told(everything: list[str], make_stdio: MakeStdio) -> None:
     tools, resources = Heard(), Heard()
     client = make_stdio(everything, elicitation_handler=lambda _: None, **PATIENCE)

@@ -63,6 +63,8 @@ def test_fastmcp_serves_in_both_eras_and_after_a_kill(era: str, make: MakeClient
     assert client.call_tool("pid", wait=True).text != before
 
 
+@pytest.mark.requirement("feature:subscriptions")
+@pytest.mark.requirement("notification:kinds")
 @pytest.mark.parametrize("era", ERAS)
 def test_a_tool_that_is_hidden_is_announced(era: str, make: MakeClient) -> None:
     client, heard = make(era), Heard()
@@ -73,6 +75,7 @@ def test_a_tool_that_is_hidden_is_announced(era: str, make: MakeClient) -> None:
     assert "add" not in {one.name for one in client.list_tools()}
 
 
+@pytest.mark.requirement("feature:elicitation")
 def test_the_user_is_asked_by_a_request_before_2026_07_28(make: MakeClient) -> None:
     client = make("2025-11-25", elicitation_handler=answer)
     assert client.call_tool("ask_by_request", {"what": "cups"}).text == "4 cups"
@@ -80,6 +83,8 @@ def test_the_user_is_asked_by_a_request_before_2026_07_28(make: MakeClient) -> N
         client.call_tool("ask_by_result", {"what": "cups"})
 
 
+@pytest.mark.requirement("feature:elicitation")
+@pytest.mark.requirement("feature:mrtr")
 def test_the_user_is_asked_by_a_result_since_2026_07_28(make: MakeClient) -> None:
     client = make("2026-07-28", elicitation_handler=answer)
     assert client.call_tool("ask_by_result", {"what": "cups"}).text == "Ada: 3 cups"

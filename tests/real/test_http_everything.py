@@ -81,6 +81,9 @@ def test_progress_is_heard_and_a_call_is_given_up(program: Program, connect: Con
     assert client.stats().reconnects == 0
 
 
+@pytest.mark.requirement("feature:elicitation")
+@pytest.mark.requirement("feature:sampling")
+@pytest.mark.requirement("feature:roots")
 def test_the_client_is_asked_in_the_middle_of_a_call(
     program: Program, connect: Connect, tmp_path: Path
 ) -> None:

@@ -49,6 +49,7 @@ def test_the_graph_is_a_resource_too(client: Client) -> None:
     assert json.loads(content["text"]) == {"entities": [ADA], "relations": []}
 
 
+@pytest.mark.requirement("feature:resources")
 def test_changes_of_the_graph_are_told_to_who_subscribed(client: Client) -> None:
     heard = Heard()
     client.on_resource_updated(heard, GRAPH)

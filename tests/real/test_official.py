@@ -12,6 +12,7 @@ from tests.real.programs import MARKS, PATIENCE, MakeStdio
 pytestmark = MARKS
 
 
+@pytest.mark.requirement("negotiation:era")
 def test_the_official_package_speaks_the_stateless_era(
     official_server: list[str], make_stdio: MakeStdio
 ) -> None:
@@ -27,6 +28,7 @@ def test_the_official_package_speaks_the_stateless_era(
     client.ping()
 
 
+@pytest.mark.requirement("request:progress")
 def test_the_official_package_reports_progress_and_failures(
     official_server: list[str], make_stdio: MakeStdio
 ) -> None:
@@ -60,6 +62,7 @@ def test_the_official_package_dies_in_a_call_and_is_replaced(
     assert client.protocol_version == "2026-07-28"
 
 
+@pytest.mark.requirement("negotiation:versions")
 @pytest.mark.parametrize("protocol", ["auto", "2025-06-18", "2025-03-26", "2024-11-05"])
 def test_the_official_package_speaks_older_revisions_too(
     protocol: str, official_server: list[str], make_stdio: MakeStdio

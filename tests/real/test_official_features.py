@@ -46,6 +46,8 @@ def say(request: types.CreateMessageParams) -> types.CreateMessageResult:
     return types.CreateMessageResult(role="assistant", content=content, model="parrot")
 
 
+@pytest.mark.requirement("feature:elicitation")
+@pytest.mark.requirement("feature:mrtr")
 def test_the_user_is_asked_and_accepts_declines_or_cancels(make: MakeClient) -> None:
     answers: list[object] = [{"name": "Ada", "age": 36}, None, types.ElicitResult(action="cancel")]
     client = make(elicitation_handler=lambda _: answers.pop(0))
@@ -54,11 +56,14 @@ def test_the_user_is_asked_and_accepts_declines_or_cancels(make: MakeClient) -> 
     assert client.call_tool("introduce").text == "cancel"
 
 
+@pytest.mark.requirement("feature:elicitation")
+@pytest.mark.requirement("feature:mrtr")
 def test_a_second_question_depends_on_the_first_answer(make: MakeClient) -> None:
     result = make(elicitation_handler=answer).call_tool("check_in")
     assert result.structured_content == {"result": "Ada sleeps on floor 3"}
 
 
+@pytest.mark.requirement("feature:elicitation")
 def test_a_question_that_is_declined_is_an_error_of_the_tool(make: MakeClient) -> None:
     client = make(elicitation_handler=lambda _: None)
     result = client.call_tool("check_in")
@@ -67,16 +72,19 @@ def test_a_question_that_is_declined_is_an_error_of_the_tool(make: MakeClient) -
     assert client.call_tool("report", {"title": "t"}).is_error is False
 
 
+@pytest.mark.requirement("feature:sampling")
 def test_the_model_is_asked(make: MakeClient) -> None:
     text = make(sampling_handler=say).call_tool("opinion", {"topic": "tea"}).text
     assert text == "parrot on tea: be brief! About tea?"
 
 
+@pytest.mark.requirement("feature:roots")
 def test_the_roots_are_asked_for(make: MakeClient, tmp_path: Path) -> None:
     result = make(roots=[tmp_path]).call_tool("places")
     assert result.structured_content == {"result": [tmp_path.as_uri()]}
 
 
+@pytest.mark.requirement("feature:mrtr")
 def test_one_call_asks_everybody(make: MakeClient, tmp_path: Path) -> None:
     client = make(elicitation_handler=answer, sampling_handler=say, roots=[tmp_path])
     futures = [client.submit_tool("everything_at_once", {"topic": f"t{number}"}) for number in range(5)]
@@ -117,6 +125,7 @@ def test_the_server_is_killed_while_the_user_thinks(make: MakeClient) -> None:
     assert client.call_tool("introduce").text == "Ada is 36"
 
 
+@pytest.mark.requirement("feature:elicitation")
 def test_the_user_is_sent_to_a_page(make: MakeClient, era: str) -> None:
     client = make(elicitation_handler=answer, elicitation_modes=("form", "url"))
     ended = Heard()
@@ -126,6 +135,7 @@ def test_the_user_is_sent_to_a_page(make: MakeClient, era: str) -> None:
     assert era == ERAS[0] or ended.wait() == ["visit-1"]
 
 
+@pytest.mark.requirement("negotiation:capabilities")
 def test_a_client_without_handlers_gives_an_error_that_names_what_is_missing(make: MakeClient) -> None:
     client = make()
     for tool, arguments, missing in (
@@ -138,6 +148,7 @@ def test_a_client_without_handlers_gives_an_error_that_names_what_is_missing(mak
     assert client.call_tool("report", {"title": "t"}).is_error is False
 
 
+@pytest.mark.requirement("request:progress")
 def test_progress_is_heard_by_the_caller_and_by_everybody(make: MakeClient) -> None:
     client, heard = make(), Heard()
     client.on_progress(heard)
@@ -149,6 +160,7 @@ def test_progress_is_heard_by_the_caller_and_by_everybody(make: MakeClient) -> N
     assert heard.wait(4)[-1].progress == 4
 
 
+@pytest.mark.requirement("feature:logging")
 def test_log_messages_are_heard_from_the_chosen_level_on(make: MakeClient, era: str) -> None:
     heard = Heard()
     client = make(log_handler=heard)
@@ -160,6 +172,8 @@ def test_log_messages_are_heard_from_the_chosen_level_on(make: MakeClient, era: 
     assert (heard.news[-1].logger, heard.news[-1].data) == ("chatter", {"said": "error"})
 
 
+@pytest.mark.requirement("feature:resources")
+@pytest.mark.requirement("feature:subscriptions")
 def test_updates_of_a_resource_are_told_until_nobody_wants_them(make: MakeClient) -> None:
     client, heard = make(), Heard()
     client.on_resource_updated(heard, ONE)
@@ -174,6 +188,7 @@ def test_updates_of_a_resource_are_told_until_nobody_wants_them(make: MakeClient
     assert len(heard.news) == 1
 
 
+@pytest.mark.requirement("feature:subscriptions")
 @pytest.mark.requirement("connection:recover")
 def test_a_subscription_outlives_its_server(make: MakeClient) -> None:
     client, heard, gaps = make(), Heard(), Heard()
@@ -188,6 +203,8 @@ def test_a_subscription_outlives_its_server(make: MakeClient) -> None:
     assert heard.wait() == [ONE]
 
 
+@pytest.mark.requirement("feature:subscriptions")
+@pytest.mark.requirement("notification:kinds")
 def test_a_tool_that_is_learned_is_announced(make: MakeClient) -> None:
     client, heard = make(), Heard()
     client.on_tools_changed(heard)
@@ -198,6 +215,7 @@ def test_a_tool_that_is_learned_is_announced(make: MakeClient) -> None:
     assert client.call_tool("fly").text == "fly was learned"
 
 
+@pytest.mark.requirement("feature:tools")
 def test_structured_results_come_with_their_schema(make: MakeClient) -> None:
     client = make()
     (tool,) = [one for one in client.list_tools() if one.name == "report"]
@@ -208,6 +226,8 @@ def test_structured_results_come_with_their_schema(make: MakeClient) -> None:
     assert client.call_tool("report").is_error
 
 
+@pytest.mark.requirement("feature:resources")
+@pytest.mark.requirement("feature:completion")
 def test_templates_bytes_and_completions(make: MakeClient) -> None:
     client = make()
     assert [one.uri_template for one in client.list_resource_templates()] == ["note://{name}"]

@@ -17,6 +17,7 @@ RESEARCH: Final = "simulate-research-query"
 EXTENSION: Final[dict[str, Any]] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
 
 
+@pytest.mark.requirement("feature:tasks")
 def test_research_goes_on_in_the_background_and_asks_what_was_meant(
     everything: list[str], make_stdio: MakeStdio
 ) -> None:
@@ -36,6 +37,7 @@ def test_research_goes_on_in_the_background_and_asks_what_was_meant(
     assert "snake" in client.get_task(handle.id).result().text
 
 
+@pytest.mark.requirement("feature:tasks")
 def test_research_is_cancelled(everything: list[str], make_stdio: MakeStdio) -> None:
     client = make_stdio(everything, **PATIENCE)
     client.list_tools()
@@ -50,6 +52,7 @@ def test_research_is_cancelled(everything: list[str], make_stdio: MakeStdio) -> 
         client.get_task("no such task")
 
 
+@pytest.mark.requirement("feature:tasks")
 def test_fastmcp_runs_calls_as_tasks_of_the_extension(
     fastmcp_server: list[str], make_stdio: MakeStdio
 ) -> None:
@@ -65,6 +68,7 @@ def test_fastmcp_runs_calls_as_tasks_of_the_extension(
     assert client.start_task("add", {"a": 1, "b": 2}).result().structured_content == {"result": 3}
 
 
+@pytest.mark.requirement("feature:tasks")
 @pytest.mark.requirement("connection:recover")
 def test_a_task_is_cancelled_and_one_is_lost_with_its_server(
     fastmcp_server: list[str], make_stdio: MakeStdio
@@ -85,6 +89,7 @@ def test_a_task_is_cancelled_and_one_is_lost_with_its_server(
     assert client.start_task("slow_sum", {"a": 1, "b": 2}).result().text == "3"
 
 
+@pytest.mark.requirement("feature:tasks")
 def test_a_client_that_does_not_know_tasks_gets_the_answer_itself(
     fastmcp_server: list[str], make_stdio: MakeStdio
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from mcp_actors import Client, errors
 from mcp_actors.protocol.connection import ConnectionMachine
 from mcp_actors.protocol.events import NewsWanted
+from tests.client.relay import over_both_wires
 from tests.client.toy_host import SILENCE, VERSIONS, ToyHost
 from tests.client.waiting import BOUND, opened_at_the_end, until
 
@@ -23,6 +24,7 @@ def numbers(calls: list[Any]) -> list[str]:
 
 
 @pytest.mark.requirement("request:batch")
+@over_both_wires
 @pytest.mark.parametrize("version", VERSIONS)
 def test_one_array_goes_out_where_there_are_arrays_and_single_requests_elsewhere(
     version: str, make_host: MakeHost, make_client: MakeClient
@@ -44,6 +46,7 @@ def test_one_array_goes_out_where_there_are_arrays_and_single_requests_elsewhere
 
 
 @pytest.mark.requirement("request:batch")
+@over_both_wires
 @pytest.mark.parametrize("version", VERSIONS)
 def test_one_call_alone_is_no_array(version: str, make_host: MakeHost, make_client: MakeClient) -> None:
     host = make_host(version=version)
@@ -55,6 +58,7 @@ def test_one_call_alone_is_no_array(version: str, make_host: MakeHost, make_clie
 
 
 @pytest.mark.requirement("request:batch")
+@over_both_wires
 def test_an_error_in_the_block_sends_nothing(client: Client, host: ToyHost) -> None:
     def stumble() -> None:
         with client.batch() as batch:
@@ -71,6 +75,7 @@ def test_an_error_in_the_block_sends_nothing(client: Client, host: ToyHost) -> N
 
 
 @pytest.mark.requirement("request:batch")
+@over_both_wires
 def test_an_empty_batch_is_nothing(client: Client, host: ToyHost) -> None:
     with client.batch():
         pass
@@ -79,6 +84,7 @@ def test_an_empty_batch_is_nothing(client: Client, host: ToyHost) -> None:
 
 
 @pytest.mark.requirement("request:batch")
+@over_both_wires
 @pytest.mark.parametrize("version", ["2026-07-28", "2025-03-26"])
 def test_there_is_room_for_all_or_none_is_sent(
     version: str, make_host: MakeHost, make_client: MakeClient
@@ -96,6 +102,7 @@ def test_there_is_room_for_all_or_none_is_sent(
 
 
 @pytest.mark.requirement("request:batch")
+@over_both_wires
 @pytest.mark.parametrize("version", ["2026-07-28", "2025-03-26"])
 def test_each_call_has_its_own_end(version: str, make_host: MakeHost, make_client: MakeClient) -> None:
     host = make_host(version=version)
@@ -118,6 +125,7 @@ def test_each_call_has_its_own_end(version: str, make_host: MakeHost, make_clien
 
 
 @pytest.mark.requirement("request:batch")
+@over_both_wires
 @pytest.mark.parametrize("version", ["2026-07-28", "2025-03-26"])
 def test_a_loss_ends_all_of_them_once(version: str, make_host: MakeHost, make_client: MakeClient) -> None:
     host = make_host(version=version)
@@ -134,6 +142,7 @@ def test_a_loss_ends_all_of_them_once(version: str, make_host: MakeHost, make_cl
 
 
 @pytest.mark.requirement("request:batch")
+@over_both_wires
 @pytest.mark.requirement("request:one-outcome")
 def test_a_batch_that_a_dying_connection_never_took_up_gets_its_answers(
     client: Client, monkeypatch: pytest.MonkeyPatch
@@ -160,6 +169,7 @@ def test_a_batch_that_a_dying_connection_never_took_up_gets_its_answers(
 
 
 @pytest.mark.requirement("request:batch")
+@over_both_wires
 def test_a_mistake_in_one_call_is_told_before_anything_is_sent(client: Client, host: ToyHost) -> None:
     def stumble() -> None:
         with client.batch() as batch:
@@ -173,6 +183,7 @@ def test_a_mistake_in_one_call_is_told_before_anything_is_sent(client: Client, h
 
 
 @pytest.mark.requirement("request:batch")
+@over_both_wires
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_batch_before_the_first_connection_waits_for_it(
     version: str, make_host: MakeHost, make_client: MakeClient

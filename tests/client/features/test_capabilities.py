@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mcp_actors import Client, errors
+from tests.client.relay import over_both_wires
 from tests.client.toy_host import STATELESS, VERSIONS, ToyHost
 from tests.client.waiting import BOUND
 
@@ -57,6 +58,7 @@ def quiet(host: ToyHost) -> list[str]:
 
 
 @pytest.mark.requirement("negotiation:capabilities")
+@over_both_wires
 @pytest.mark.parametrize(("method", "version"), GATED)
 def test_what_the_server_does_not_offer_is_not_asked_of_it(
     method: str, version: str, make_host: MakeHost, make_client: MakeClient
@@ -68,13 +70,14 @@ def test_what_the_server_does_not_offer_is_not_asked_of_it(
     with pytest.raises(errors.CapabilityMissing) as caught:
         ask(client)
     assert caught.value.details == {"capability": capability}
-    assert str(caught.value).endswith(f"was not sent: memory does not offer {capability}")
+    assert str(caught.value).endswith(f"was not sent: {client.name} does not offer {capability}")
     assert (caught.value.type, caught.value.retryable) == ("capability", False)
     client.ping()
     assert [one for one in quiet(host) if one != "ping"] == []
 
 
 @pytest.mark.requirement("negotiation:capabilities")
+@over_both_wires
 @pytest.mark.parametrize("version", VERSIONS)
 def test_other_ways_to_ask_make_no_difference(
     version: str, make_host: MakeHost, make_client: MakeClient
@@ -92,6 +95,7 @@ def test_other_ways_to_ask_make_no_difference(
 
 
 @pytest.mark.requirement("negotiation:capabilities")
+@over_both_wires
 @pytest.mark.parametrize("offered", [{"tools": None}, {"tools": False}, {"resources": {"subscribe": False}}])
 def test_what_is_said_to_be_missing_is_missing(
     offered: dict[str, Any], make_host: MakeHost, make_client: MakeClient
@@ -104,6 +108,7 @@ def test_what_is_said_to_be_missing_is_missing(
 
 @pytest.mark.requirement("negotiation:capabilities")
 @pytest.mark.requirement("connection:recover")
+@over_both_wires
 def test_a_server_that_comes_back_with_less_is_asked_for_less(
     make_host: MakeHost, make_client: MakeClient
 ) -> None:
@@ -125,6 +130,7 @@ def test_a_server_that_comes_back_with_less_is_asked_for_less(
 
 
 @pytest.mark.requirement("negotiation:degrade")
+@over_both_wires
 @pytest.mark.parametrize(("version", "method"), LACKING)
 def test_what_the_revision_does_not_have_is_not_sent(
     version: str, method: str, make_host: MakeHost, make_client: MakeClient
@@ -140,6 +146,7 @@ def test_what_the_revision_does_not_have_is_not_sent(
 
 
 @pytest.mark.requirement("negotiation:degrade")
+@over_both_wires
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_the_revision_has_is_sent(version: str, make_host: MakeHost, make_client: MakeClient) -> None:
     everything = {
@@ -165,6 +172,7 @@ def test_what_the_revision_has_is_sent(version: str, make_host: MakeHost, make_c
 
 
 @pytest.mark.requirement("negotiation:degrade")
+@over_both_wires
 @pytest.mark.parametrize("version", VERSIONS)
 def test_tasks_exist_where_they_exist(version: str, make_host: MakeHost, make_client: MakeClient) -> None:
     host = make_host(version=version)
@@ -180,6 +188,7 @@ def test_tasks_exist_where_they_exist(version: str, make_host: MakeHost, make_cl
 
 
 @pytest.mark.requirement("negotiation:degrade")
+@over_both_wires
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_changed_its_name_goes_by_the_name_of_the_revision(
     version: str, make_host: MakeHost, make_client: MakeClient
@@ -200,6 +209,7 @@ def test_what_changed_its_name_goes_by_the_name_of_the_revision(
 
 
 @pytest.mark.requirement("negotiation:degrade")
+@over_both_wires
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_no_revision_knows_is_the_callers_business(
     version: str, make_host: MakeHost, make_client: MakeClient

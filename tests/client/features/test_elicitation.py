@@ -27,6 +27,7 @@ def knows_forms(place: Place) -> bool:
 
 
 @pytest.mark.requirement("feature:elicitation")
+@pytest.mark.requirement("feature:mrtr")
 def test_a_form_is_filled_in_with_the_servers_defaults(place: Place) -> None:
     questions: list[Any] = []
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mcp_actors import Client
+from tests.client.relay import over_both_wires
 from tests.client.toy_host import VERSIONS, ToyHost, tool
 from tests.client.waiting import BOUND, until
 
@@ -26,6 +27,7 @@ def sessions(host: ToyHost) -> list[Any]:
 
 
 @pytest.mark.requirement("request:modes")
+@over_both_wires
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_server_that_never_mentions_modes_hears_of_no_session(
     version: str, make_host: MakeHost, make_client: MakeClient
@@ -43,6 +45,7 @@ def test_a_server_that_never_mentions_modes_hears_of_no_session(
 
 
 @pytest.mark.requirement("request:modes")
+@over_both_wires
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("where", [lambda mode: {"mode": mode}, lambda mode: {"_meta": {"mode": mode}}])
 def test_one_stateful_tool_requires_a_session_for_every_call(
@@ -64,6 +67,7 @@ def test_one_stateful_tool_requires_a_session_for_every_call(
 
 
 @pytest.mark.requirement("request:modes")
+@over_both_wires
 def test_stateless_tools_alone_require_no_session(host: ToyHost, make_client: MakeClient) -> None:
     listing(host, tool("time") | {"mode": "stateless"}, tool("date") | {"_meta": {"mode": "stateless"}})
     client = make_client(host)
@@ -74,6 +78,7 @@ def test_stateless_tools_alone_require_no_session(host: ToyHost, make_client: Ma
 
 
 @pytest.mark.requirement("request:modes")
+@over_both_wires
 def test_a_tool_without_a_mode_among_others_with_one_is_stateful(
     host: ToyHost, make_client: MakeClient
 ) -> None:
@@ -84,6 +89,7 @@ def test_a_tool_without_a_mode_among_others_with_one_is_stateful(
 
 
 @pytest.mark.requirement("request:modes")
+@over_both_wires
 def test_the_session_changes_with_the_connection(host: ToyHost, make_client: MakeClient) -> None:
     listing(host, tool("cart") | {"mode": "stateful"})
     client = make_client(host)
@@ -98,6 +104,7 @@ def test_the_session_changes_with_the_connection(host: ToyHost, make_client: Mak
 
 
 @pytest.mark.requirement("request:modes")
+@over_both_wires
 def test_a_call_that_waits_for_the_next_connection_belongs_to_it(
     host: ToyHost, make_client: MakeClient
 ) -> None:
@@ -114,6 +121,7 @@ def test_a_call_that_waits_for_the_next_connection_belongs_to_it(
 
 
 @pytest.mark.requirement("request:modes")
+@over_both_wires
 def test_a_new_listing_replaces_what_was_known(host: ToyHost, make_client: MakeClient) -> None:
     listing(host, tool("cart") | {"mode": "stateful"})
     client = make_client(host)
@@ -124,6 +132,7 @@ def test_a_new_listing_replaces_what_was_known(host: ToyHost, make_client: MakeC
 
 
 @pytest.mark.requirement("request:modes")
+@over_both_wires
 @pytest.mark.requirement("connection:recover")
 def test_after_a_loss_the_tools_are_those_of_the_new_server(host: ToyHost, make_client: MakeClient) -> None:
     listing(host, tool("cart") | {"mode": "stateful"})
@@ -137,6 +146,7 @@ def test_after_a_loss_the_tools_are_those_of_the_new_server(host: ToyHost, make_
 
 
 @pytest.mark.requirement("request:modes")
+@over_both_wires
 def test_the_callers_own_session_has_the_last_word(host: ToyHost, make_client: MakeClient) -> None:
     listing(host, tool("cart") | {"mode": "stateful"})
     client = make_client(host)

@@ -11,6 +11,7 @@ from mcp_actors import Client, errors
 from mcp_actors.client.notifications import Gap
 from tests.client.features.ear import Ear
 from tests.client.features.news_host import OFFER, NewsHost
+from tests.client.relay import over_both_wires
 from tests.client.toy_host import SILENCE, STATELESS, Refusal, ToyHost, tool
 from tests.client.waiting import BOUND, in_thread, until
 
@@ -34,6 +35,7 @@ def back_again(client: Client, host: ToyHost) -> None:
 
 
 @pytest.mark.requirement("connection:recover")
+@over_both_wires
 def test_in_the_era_of_handshakes_everything_is_agreed_anew_before_the_first_call(
     make_news: MakeNews, make_client: MakeClient
 ) -> None:
@@ -72,6 +74,7 @@ def test_in_the_era_of_handshakes_everything_is_agreed_anew_before_the_first_cal
 
 
 @pytest.mark.requirement("connection:recover")
+@over_both_wires
 def test_in_the_stateless_era_one_stream_brings_it_all_back(
     make_news: MakeNews, make_client: MakeClient
 ) -> None:
@@ -96,6 +99,7 @@ def test_in_the_stateless_era_one_stream_brings_it_all_back(
 
 
 @pytest.mark.requirement("connection:recover")
+@over_both_wires
 @both_eras
 def test_the_client_is_not_ready_before_the_last_of_it_is_answered(
     version: str, make_news: MakeNews, make_client: MakeClient
@@ -123,6 +127,7 @@ def test_the_client_is_not_ready_before_the_last_of_it_is_answered(
 
 
 @pytest.mark.requirement("connection:recover")
+@over_both_wires
 @both_eras
 def test_a_gap_is_told_once_for_each_loss_after_everything_is_in_place(
     version: str, make_news: MakeNews, make_client: MakeClient
@@ -143,6 +148,7 @@ def test_a_gap_is_told_once_for_each_loss_after_everything_is_in_place(
 
 
 @pytest.mark.requirement("connection:recover")
+@over_both_wires
 @both_eras
 def test_a_handler_of_gaps_can_use_the_client(
     version: str, make_news: MakeNews, make_client: MakeClient
@@ -156,6 +162,7 @@ def test_a_handler_of_gaps_can_use_the_client(
 
 
 @pytest.mark.requirement("connection:recover")
+@over_both_wires
 @both_eras
 def test_a_subscription_that_the_new_server_refuses_is_named_and_given_up(
     version: str, make_news: MakeNews, make_client: MakeClient
@@ -179,6 +186,7 @@ def test_a_subscription_that_the_new_server_refuses_is_named_and_given_up(
 
 
 @pytest.mark.requirement("connection:recover")
+@over_both_wires
 @both_eras
 def test_a_new_server_without_subscriptions_loses_all_of_them(
     version: str, make_news: MakeNews, make_client: MakeClient
@@ -195,6 +203,7 @@ def test_a_new_server_without_subscriptions_loses_all_of_them(
 
 
 @pytest.mark.requirement("connection:recover")
+@over_both_wires
 def test_a_stream_that_the_new_server_refuses_is_named_too(
     make_news: MakeNews, make_client: MakeClient
 ) -> None:
@@ -214,6 +223,7 @@ def test_a_stream_that_the_new_server_refuses_is_named_too(
 
 
 @pytest.mark.requirement("connection:recover")
+@over_both_wires
 @both_eras
 def test_a_listing_that_the_new_server_refuses_is_skipped(
     version: str, make_news: MakeNews, make_client: MakeClient
@@ -234,6 +244,7 @@ def test_a_listing_that_the_new_server_refuses_is_skipped(
 
 
 @pytest.mark.requirement("connection:recover")
+@over_both_wires
 @both_eras
 def test_what_the_new_server_promises_counts(
     version: str, make_news: MakeNews, make_client: MakeClient
@@ -250,6 +261,7 @@ def test_what_the_new_server_promises_counts(
 
 
 @pytest.mark.requirement("connection:recover")
+@over_both_wires
 @both_eras
 def test_a_second_loss_in_the_middle_of_it_begins_it_again(
     version: str, make_news: MakeNews, make_client: MakeClient
@@ -277,6 +289,7 @@ def test_a_second_loss_in_the_middle_of_it_begins_it_again(
 
 
 @pytest.mark.requirement("connection:recover")
+@over_both_wires
 @both_eras
 def test_a_client_whose_connection_crashed_forgets_nothing(
     version: str, make_news: MakeNews, make_client: MakeClient
@@ -296,6 +309,7 @@ def test_a_client_whose_connection_crashed_forgets_nothing(
 
 
 @pytest.mark.requirement("connection:recover")
+@over_both_wires
 @both_eras
 def test_a_call_that_was_lost_is_not_repeated(
     version: str, make_news: MakeNews, make_client: MakeClient

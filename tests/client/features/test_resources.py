@@ -49,6 +49,7 @@ def test_a_missing_resource_is_the_servers_error(place: Place) -> None:
 
 
 @pytest.mark.requirement("feature:resources")
+@pytest.mark.requirement("feature:subscriptions")
 def test_changes_are_heard_of_from_subscribing_until_unsubscribing(place: Place) -> None:
     client, ear = place.connect(), Ear()
     client.on_resource_updated(ear)

@@ -11,6 +11,7 @@ from msgspec import structs
 from mcp_actors import Client, errors
 from tests.client.features.ear import Ear
 from tests.client.features.news_host import NewsHost
+from tests.client.relay import over_both_wires
 from tests.client.toy_host import SILENCE, STATELESS, Refusal, ToyHost
 from tests.client.waiting import until
 
@@ -35,6 +36,7 @@ def taken_back(host: ToyHost) -> list[Any]:
 
 
 @pytest.mark.requirement("feature:subscriptions")
+@over_both_wires
 def test_no_stream_is_opened_while_nobody_wants_to_hear(news: NewsHost, make_client: MakeClient) -> None:
     client = make_client(news).wait_ready()
     client.on_log(Ear())
@@ -45,6 +47,7 @@ def test_no_stream_is_opened_while_nobody_wants_to_hear(news: NewsHost, make_cli
 
 
 @pytest.mark.requirement("feature:subscriptions")
+@over_both_wires
 def test_the_first_interest_opens_a_stream_that_describes_itself(
     news: NewsHost, make_client: MakeClient
 ) -> None:
@@ -59,6 +62,7 @@ def test_the_first_interest_opens_a_stream_that_describes_itself(
 
 
 @pytest.mark.requirement("feature:subscriptions")
+@over_both_wires
 def test_interest_from_before_the_connection_is_told_before_ready(
     news: NewsHost, make_client: MakeClient
 ) -> None:
@@ -69,6 +73,7 @@ def test_interest_from_before_the_connection_is_told_before_ready(
 
 
 @pytest.mark.requirement("feature:subscriptions")
+@over_both_wires
 def test_a_new_interest_replaces_the_stream_and_the_old_one_is_taken_back_afterwards(
     news: NewsHost, make_client: MakeClient
 ) -> None:
@@ -92,6 +97,7 @@ def test_a_new_interest_replaces_the_stream_and_the_old_one_is_taken_back_afterw
 
 
 @pytest.mark.requirement("feature:subscriptions")
+@over_both_wires
 def test_who_listens_for_everything_wants_every_list(news: NewsHost, make_client: MakeClient) -> None:
     client, ear = make_client(news), Ear()
     detach = client.on_notification(ear)
@@ -107,6 +113,7 @@ def test_who_listens_for_everything_wants_every_list(news: NewsHost, make_client
 
 
 @pytest.mark.requirement("feature:subscriptions")
+@over_both_wires
 def test_a_second_listener_of_the_same_kind_needs_no_new_stream(
     news: NewsHost, make_client: MakeClient
 ) -> None:
@@ -123,6 +130,7 @@ def test_a_second_listener_of_the_same_kind_needs_no_new_stream(
 
 
 @pytest.mark.requirement("feature:subscriptions")
+@over_both_wires
 def test_only_what_the_server_offers_is_asked_for(make_news: MakeNews, make_client: MakeClient) -> None:
     host = make_news(STATELESS, capabilities={"tools": {"listChanged": True}, "prompts": {}})
     client = make_client(host)
@@ -137,6 +145,7 @@ def test_only_what_the_server_offers_is_asked_for(make_news: MakeNews, make_clie
 
 
 @pytest.mark.requirement("feature:subscriptions")
+@over_both_wires
 def test_a_stream_that_the_server_ends_is_a_gap_and_is_opened_again(
     news: NewsHost, make_client: MakeClient
 ) -> None:
@@ -158,6 +167,7 @@ def test_a_stream_that_the_server_ends_is_a_gap_and_is_opened_again(
 
 
 @pytest.mark.requirement("feature:subscriptions")
+@over_both_wires
 def test_a_stream_that_the_server_cancels_is_opened_again_too(
     news: NewsHost, make_client: MakeClient
 ) -> None:
@@ -173,6 +183,7 @@ def test_a_stream_that_the_server_cancels_is_opened_again_too(
 
 
 @pytest.mark.requirement("feature:subscriptions")
+@over_both_wires
 def test_a_refused_stream_disturbs_nobody_and_is_not_asked_for_again_and_again(
     news: NewsHost, make_client: MakeClient
 ) -> None:
@@ -180,7 +191,7 @@ def test_a_refused_stream_disturbs_nobody_and_is_not_asked_for_again_and_again(
         raise Refusal(-32601, "no streams today")
 
     news.answers[LISTEN] = refuse
-    client = make_client(news)
+    client = make_client(news, backoff_min=60.0, backoff_max=60.0)
     client.on_tools_changed(Ear())
     client.wait_ready()
     with pytest.raises(errors.RemoteError, match="no streams today"):
@@ -192,6 +203,7 @@ def test_a_refused_stream_disturbs_nobody_and_is_not_asked_for_again_and_again(
 
 
 @pytest.mark.requirement("feature:subscriptions")
+@over_both_wires
 def test_a_stream_that_is_never_acknowledged_does_not_keep_the_client_from_being_ready(
     news: NewsHost, make_client: MakeClient
 ) -> None:
@@ -206,6 +218,7 @@ def test_a_stream_that_is_never_acknowledged_does_not_keep_the_client_from_being
 
 
 @pytest.mark.requirement("feature:subscriptions")
+@over_both_wires
 def test_the_era_of_handshakes_has_no_streams(make_news: MakeNews, make_client: MakeClient) -> None:
     host = make_news("2025-11-25")
     client, ear = make_client(host), Ear()
@@ -218,6 +231,7 @@ def test_the_era_of_handshakes_has_no_streams(make_news: MakeNews, make_client: 
 
 
 @pytest.mark.requirement("feature:subscriptions")
+@over_both_wires
 def test_a_lost_stream_comes_back_with_the_connection(news: NewsHost, make_client: MakeClient) -> None:
     client, ear = make_client(news), Ear()
     client.on_tools_changed(ear)

@@ -6,11 +6,12 @@ import pytest
 
 from mcp_actors import Client, errors
 from mcp_actors.client.skills import Skills
+from tests.client.relay import over_both_wires
 from tests.client.skills.shelf import FORMS, NAME, SKILL_MD, Shelf, reads
 from tests.client.toy_host import ToyHost
 from tests.skills.entries import URI, file
 
-pytestmark = pytest.mark.requirement("feature:skills")
+pytestmark = [pytest.mark.requirement("feature:skills"), over_both_wires]
 
 
 def load_everything(skills: Skills) -> None:

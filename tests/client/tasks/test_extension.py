@@ -10,6 +10,7 @@ import pytest
 
 from mcp_actors import Client, errors
 from mcp_actors.client.gate import TASKS_EXTENSION
+from tests.client.relay import over_both_wires
 from tests.client.tasks.task_host import EXTENSION, ID, TaskHost
 from tests.client.toy_host import Refusal, asking, form, sample, text
 from tests.client.waiting import BOUND, in_thread, opened_at_the_end
@@ -29,6 +30,7 @@ def answers_heard(host: TaskHost) -> list[dict[str, Any]]:
 
 
 @pytest.mark.requirement("feature:tasks")
+@over_both_wires
 def test_a_question_is_answered_once_however_often_it_is_seen(host: TaskHost, ready: Ready) -> None:
     host.states += [
         host.state("input_required", inputRequests={"a": form()}),

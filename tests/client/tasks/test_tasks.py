@@ -12,6 +12,7 @@ from mcp_actors import Client, Progress, errors
 from mcp_actors.client.gate import TASKS_EXTENSION
 from mcp_actors.client.tasks.snapshot import poll_seconds
 from mcp_actors.runtime import slot
+from tests.client.relay import over_both_wires
 from tests.client.tasks.task_host import CORE, EXTENSION, ID, RELATED, TaskHost, long_tool, silent
 from tests.client.test_interrupts import _one_interrupt_for_each_test, interrupt_when  # noqa: F401
 from tests.client.toy_host import Refusal, asking, form, text
@@ -27,6 +28,7 @@ def refuse(code: int, message: str, data: Any = None) -> Any:
 
 
 @pytest.mark.requirement("feature:tasks")
+@over_both_wires
 def test_a_call_that_becomes_a_task_blocks_until_its_end(host: TaskHost, ready: Ready) -> None:
     host.states += [host.state("working"), host.completed()]
     assert ready(host).call_tool("slow").text == "done"
@@ -37,6 +39,7 @@ def test_a_call_that_becomes_a_task_blocks_until_its_end(host: TaskHost, ready: 
 
 
 @pytest.mark.requirement("feature:tasks")
+@over_both_wires
 def test_a_handle_knows_its_task(host: TaskHost, ready: Ready) -> None:
     host.states = [host.state("working", "warming up")]
     handle = ready(host).start_task("slow", ttl=60)
@@ -59,6 +62,7 @@ def test_a_handle_knows_its_task(host: TaskHost, ready: Ready) -> None:
 
 
 @pytest.mark.requirement("feature:tasks")
+@over_both_wires
 def test_a_task_is_found_again_by_its_id(host: TaskHost, ready: Ready) -> None:
     host.states = [host.state("working"), host.completed("later")]
     host.result = lambda: text("later")
@@ -255,6 +259,7 @@ def test_a_server_that_answers_at_once_leaves_a_handle_that_is_done(host: TaskHo
 
 
 @pytest.mark.requirement("feature:tasks")
+@over_both_wires
 def test_a_call_waits_for_the_first_connection_and_starts_the_client(
     host: TaskHost, make_client: Ready
 ) -> None:
