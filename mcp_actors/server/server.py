@@ -159,10 +159,14 @@ class Server(SkillsFace):
         port: int = 8000,
         path: str = "/mcp",
         *,
-        threads: int = 16,
+        threads: int = 64,
         **settings: Any,
     ) -> None:
-        """Serve over HTTP until interrupted. For more, give `wsgi()` to a WSGI server of your choice."""
+        """Serve over HTTP until interrupted. For more, give `wsgi()` to a WSGI server of your choice.
+
+        Each request that waits for its answer, and each open stream, holds one of ``threads``; idle they cost
+        next to nothing.
+        """
         from mcp_actors.server.web import serve
 
         serve(self, host, port, threads, {"path": path, **settings})
