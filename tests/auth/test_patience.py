@@ -178,7 +178,7 @@ def test_ctrl_c_ends_the_login_for_everybody_and_the_client_stays_usable(stage: 
         assert failure.retryable
         assert "the authorization was interrupted; call again to start anew" in str(failure)
     until(lambda: not browser.listening)
-    assert not [one.name for one in threading.enumerate() if one.name.startswith("mcp-actors-auth")]
+    until(lambda: not [one for one in threading.enumerate() if one.name.startswith("mcp-actors-auth")])
     # Nobody is asked again but for somebody who calls.
     assert len(browser.pages) == stage.pages + 1
     browser.at_once = True

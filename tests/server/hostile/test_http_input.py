@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from tests.client.waiting import BOUND
+from tests.server.hostile.conftest import ServeTarget
 from tests.server.hostile.frames import ANSWERED, UNANSWERED
 from tests.server.hostile.messages import (
     INITIALIZE,
@@ -42,15 +43,10 @@ def post(port: int, body: bytes, **headers: str) -> Response:
         return line.post(body, **headers)
 
 
-def list_tools(served: Served) -> Response:
-    """A short request of 2026-07-28."""
-    spelled = {name.replace("-", "_"): value for name, value in stateless_headers("tools/list").items()}
-    return post(served.port, LIST, **spelled)
-
-
 def check_well(served: Served) -> None:
     """The next client is served, in both eras."""
-    assert list_tools(served).json["result"]["tools"]
+    spelled = {name.replace("-", "_"): value for name, value in stateless_headers("tools/list").items()}
+    assert post(served.port, LIST, **spelled).json["result"]["tools"]
     with RawConnection(served.port) as line:
         session = line.post(INITIALIZE).headers["mcp-session-id"]
         assert line.post(INITIALIZED, Mcp_Session_Id=session).status == 202
@@ -227,8 +223,9 @@ def test_where_descriptors_are_few_the_idlest_connections_make_room(tmp_path: Pa
         check_well(served)
 
 
-def test_a_stream_counts_and_the_one_too_many_is_told_so(served: Served) -> None:
+def test_a_stream_counts_and_the_one_too_many_is_told_so(serve_target: ServeTarget) -> None:
     """Sixteen threads, twelve streams: four threads are left for calls, and calls are served."""
+    served = serve_target(threads=16)
     listening: Any = request("news", "subscriptions/listen", described({"notifications": {}}))
     headers = stateless_headers("subscriptions/listen")
     lines = [RawConnection(served.port) for _ in range(20)]
