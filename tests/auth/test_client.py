@@ -177,12 +177,10 @@ def test_scopes_that_a_token_of_ones_own_lacks_are_named(serve: Start, person: P
     server = serve(results=RESULTS, required_scopes={"tools/call": "write"}, challenge_scope="read")
     token = _token(server, person)
     headers = {"Authorization": f"Bearer {token}"}
-    ways: dict[str, dict[str, Any]] = {
-        "auth": {"auth": token},
-        "callable": {"auth": lambda: token},
-        "headers": {"headers": headers},
-    }
-    with Client.http(server.resource_url, proxies={}, **ways[how], **quick({})) as client:
+    options: Any = {
+        "auth": {"auth": token}, "callable": {"auth": lambda: token}, "headers": {"headers": headers},
+    }[how]  # fmt: skip
+    with Client.http(server.resource_url, proxies={}, **options, **quick({})) as client:
         client.list_tools()
         with pytest.raises(errors.AuthorizationFailed) as caught:
             client.call_tool("add", {})

@@ -11,10 +11,11 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from mcp_actors import Client, errors
-from mcp_actors.auth import OAuth
+from mcp_actors.auth import ClientCredentials, OAuth
 from tests.auth.conftest import Start
 from tests.auth.test_client import RESULTS
 from tests.auth.test_login import Waiting, visit
+from tests.auth.test_sharing import Claimed
 from tests.client.conftest import quick
 from tests.client.test_interrupts import (  # noqa: F401 - a fixture that every test here uses
     _one_interrupt_for_each_test,
@@ -202,3 +203,27 @@ def test_a_future_that_is_cancelled_leaves_the_login_to_the_others(stage: Stage)
     future.cancel()
     stage.browser.agree()
     assert begun.result(2 * BOUND) == "3"
+
+
+def test_a_deadline_that_passes_while_nobody_has_to_act_says_what_was_waited_for(serve: Start) -> None:
+    server, storage = serve(results=RESULTS), Claimed()
+    server.add_client("robot", secret="the secret of the robot")
+    auth = ClientCredentials("robot", "the secret of the robot", issuer=server.issuer, storage=storage)
+    client = Client.http(server.resource_url, auth=auth, proxies={}, **quick({}))
+    try:
+        with pytest.raises(errors.RequestTimeout) as caught:
+            client.call_tool("add", {}, timeout=SOON)
+        assert "is not done yet: waiting for another process that authorizes" in str(caught.value)
+        storage.busy = False
+        client.wait_ready()
+        storage.busy = True
+        server.revoke_tokens("all")
+        with pytest.raises(errors.RequestTimeout) as caught:
+            client.call_tool("add", {}, timeout=SOON)
+        assert f"within {SOON:g} s (state: ready): the authorization for" in str(caught.value)
+        assert "is not done yet: waiting for another process that authorizes" in str(caught.value)
+        storage.busy = False
+        assert client.call_tool("add", {}).text == "3"
+    finally:
+        storage.busy = False
+        client.close()

@@ -20,6 +20,8 @@ _LONGEST: int = 200
 def broken(label: str, error: Exception, grip: Grip) -> Ending:
     """Why a request came to nothing."""
     words = plain(error)
+    if (excess := _excess(_root(error))) is not None:
+        return Ending(EndKind.BREACH, f"the server sent too much: {excess}")
     if grip.begun:
         return Ending(EndKind.BROKEN, f"the connection to {label} broke: {words}")
     hopeless = isinstance(_root(error), ssl.SSLCertVerificationError)
@@ -55,6 +57,15 @@ def redirect(response: urllib3.BaseHTTPResponse) -> str:
     """Where a response that is not followed wanted us to go."""
     location = response.headers.get("Location")
     return "" if location is None else f" (to {printable(location.partition('?')[0], _LONGEST)})"
+
+
+def _excess(error: BaseException) -> str | None:
+    """Which bound of the standard library was passed; it has a class of its own for one of them only."""
+    if isinstance(error, http.client.LineTooLong):
+        return "a line of its headers is longer than 65536 bytes"
+    if type(error) is http.client.HTTPException and str(error).endswith(" headers"):
+        return "more than 100 headers"
+    return None
 
 
 def _named(error: BaseException) -> str:

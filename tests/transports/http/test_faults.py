@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import socket
 import threading
+import zlib
 from collections.abc import Callable
 
 import pytest
@@ -70,6 +71,25 @@ def gzip_bomb(turn: Turn) -> None:
     turn.status(200, bomb, "application/json", Content_Encoding="gzip")
 
 
+def nested_bomb(turn: Turn) -> None:
+    bomb = gzip.compress(gzip.compress(b" " * 50_000_000))
+    turn.status(200, bomb, "application/json", Content_Encoding="gzip, gzip")
+
+
+def deflated_bomb(turn: Turn) -> None:
+    turn.status(200, zlib.compress(b" " * 50_000_000), "application/json", Content_Encoding="deflate")
+
+
+def bomb_in_the_stream(turn: Turn) -> None:
+    bomb = gzip.compress(b"data: " + b" " * 50_000_000)
+    turn.status(200, bomb, "text/event-stream", Content_Encoding="gzip")
+
+
+def long_header(turn: Turn) -> None:
+    turn.write(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 200_000 + b"\r\nContent-Length: 0\r\n\r\n")
+    turn.drop()
+
+
 def bad_chunk(turn: Turn) -> None:
     turn.write(
         b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"
@@ -111,7 +131,8 @@ FAULTS: dict[str, tuple[Callable[[Turn], None], type[errors.McpError], str]] = {
     ),
     "bad chunk": (bad_chunk, errors.ConnectionLost, "broke"),
     "not http": (raw(b"SSH-2.0-OpenSSH\r\n"), errors.ConnectionLost, "broke"),
-    "many headers": (many_headers, errors.ConnectionLost, "100 headers"),
+    "many headers": (many_headers, errors.InvalidResponse, "more than 100 headers"),
+    "long header": (long_header, errors.InvalidResponse, "a line of its headers is longer than 65536 bytes"),
     "nothing": (raw(b""), errors.ConnectionLost, "closed the connection without an answer"),
     "reset": (lambda turn: turn.reset(), errors.ConnectionLost, "reset the connection"),
     "half a stream": (half_a_stream, errors.ConnectionLost, "before the answer"),
@@ -120,6 +141,9 @@ FAULTS: dict[str, tuple[Callable[[Turn], None], type[errors.McpError], str]] = {
     "giant event": (giant_event, errors.FrameTooLarge, "above the limit of 10000"),
     "giant body": (giant_body, errors.FrameTooLarge, "limit of 100000 bytes"),
     "gzip bomb": (gzip_bomb, errors.FrameTooLarge, "limit of 100000 bytes"),
+    "nested bomb": (nested_bomb, errors.FrameTooLarge, "limit of 100000 bytes"),
+    "deflated bomb": (deflated_bomb, errors.FrameTooLarge, "limit of 100000 bytes"),
+    "bomb in the stream": (bomb_in_the_stream, errors.FrameTooLarge, "above the limit of 10000"),
     "no gzip": (
         body(200, b"{}", "application/json", Content_Encoding="gzip"),
         errors.ConnectionLost,
