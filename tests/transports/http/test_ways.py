@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from mcp_actors import Client, errors
+from mcp_actors.transports.http.dialogue import at_home
 from mcp_actors.transports.http.proxies import proxy_for
 from tests.client.waiting import BOUND, in_thread, until
 from tests.servers.http_peer import HttpPeer, Turn
@@ -319,3 +320,45 @@ def test_an_address_that_is_none_of_a_proxy_is_refused_at_once(address: str) -> 
 
 def test_a_scheme_without_a_proxy_needs_none() -> None:
     assert proxy_for("https://example.com/", {"http": "localhost:1"}) is None
+
+
+def test_a_server_that_says_nothing_to_tls_holds_nobody_up_beyond_the_deadline(
+    make_client: MakeClient,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(BOUND)
+        client = make_client(f"https://127.0.0.1:{listening.getsockname()[1]}/mcp", verify=False)
+        call = in_thread(lambda: client.call_tool("echo", {}, timeout=0.3))
+        silent, _ = listening.accept()
+        with silent:
+            silent.settimeout(BOUND)
+            assert isinstance(call.exception(BOUND), errors.RequestTimeout)
+            client.close()
+            # The greeting of TLS, and then the end.
+            while silent.recv(65536):
+                pass
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "http://server.example/mcp",
+        "https://server.example:8443/mcp",
+        "https://other.example/mcp",
+        "//other.example/mcp",
+        "https://server.example.other.example/mcp",
+        "https://server.example@other.example/mcp",
+        "file:///etc/passwd",
+        "javascript:alert(1)",
+        "https://[::1",
+        "https://server.example:99999/",
+    ],
+)
+@pytest.mark.requirement("security:oauth")
+def test_an_address_of_another_scheme_host_or_port_is_not_at_home(reference: str) -> None:
+    assert at_home("https://server.example/mcp", reference) is None
+
+
+def test_an_address_of_the_same_origin_is_at_home_however_it_is_spelled() -> None:
+    for reference in ("/mcp/", "?a=1", "HTTPS://SERVER.example:443/mcp/", "//server.example/mcp/"):
+        assert at_home("https://server.example/mcp", reference) is not None
