@@ -32,6 +32,8 @@ DEMANDS = st.sampled_from(("duty", "duty", "retraction"))
 MOOD = st.sampled_from((None, None, None, "busy", "taking"))
 OFTEN = st.sampled_from((True, True, True, False))
 PICK = st.integers(0, 7)
+LOGIN = Ending(EndKind.UNAUTHORIZED, "a login is open", passing=True, person=True)
+LOOKING = Ending(EndKind.UNAUTHORIZED, "a token is being renewed", passing=True)
 
 
 class World(Stage):
@@ -128,14 +130,14 @@ class World(Stage):
         self.model.wait()
 
     @precondition(lambda self: self.model.history.replies)
-    @rule(n=PICK, times=st.integers(1, 3))
-    def somebody_cancels(self, n: int, times: int) -> None:
+    @rule(n=PICK, times=st.integers(1, 3), reason=st.sampled_from(("enough", E.INTERRUPTED)))
+    def somebody_cancels(self, n: int, times: int, reason: str) -> None:
         model = self.model
         caller = list(model.history.replies)[-1 - n % len(model.history.replies)]
-        self._feed(E.CancelAsked(caller, "enough"))
+        self._feed(E.CancelAsked(caller, reason))
         for _ in range(times - 1):
             before = model.snapshot()
-            echo = self._feed(E.CancelAsked(caller, "enough"))
+            echo = self._feed(E.CancelAsked(caller, reason))
             model.history.note("cancelled twice", echo, bool(echo) or model.snapshot() != before)
 
     @rule()
@@ -180,6 +182,14 @@ class World(Stage):
         self._walk_to_ready(n)
 
     @precondition(lambda self: self._talking() and self._written())
+    @rule(n=PICK, hindrance=st.sampled_from((LOGIN, LOOKING, None)))
+    def one_exchange_is_held_back(self, n: int, hindrance: Ending | None) -> None:
+        assert self.model.wire is not None
+        ids = self._written()
+        echo = self._feed(E.ExchangeHeld(self.model.wire.number, ids[-1 - n % len(ids)], hindrance))
+        self.model.history.note("a hindrance did something", echo, bool(echo))
+
+    @precondition(lambda self: self._talking() and self._written())
     @rule(n=PICK, outcome=st.sampled_from(("unknown", "not_sent")))
     def one_exchange_is_lost(self, n: int, outcome: Literal["unknown", "not_sent"]) -> None:
         ids = self._written()
@@ -213,7 +223,12 @@ class World(Stage):
         self.model.mood = mood
 
     @precondition(lambda self: any(wire is not self.model.wire for wire in self.model.wires.values()))
-    @rule(n=PICK, what=st.sampled_from(("opens", "speaks", "scanned", "loses", "fetched", "misses", "ends")))
+    @rule(
+        n=PICK,
+        what=st.sampled_from(
+            ("opens", "speaks", "scanned", "loses", "holds", "fetched", "misses", "ends"),
+        ),
+    )
     def an_old_wire_still_talks(self, n: int, what: str) -> None:
         model = self.model
         old = [wire for wire in model.wires.values() if wire is not model.wire]
@@ -226,6 +241,7 @@ class World(Stage):
             "speaks": E.FramesArrived(wire.number, (toy.news("notifications/message", n=0),)),
             "scanned": E.Scanned(wire.number, 0, message),
             "loses": E.ExchangeLost(wire.number, offered[-1] if offered else 1, GONE, "unknown"),
+            "holds": E.ExchangeHeld(wire.number, offered[-1] if offered else 1, LOGIN),
             "fetched": E.AnswerFetched(wire.number, frame, message),
             "misses": E.NewsMissed(wire.number, "its stream broke"),
             "ends": E.Closed(wire.number, Ending(EndKind.EXIT, "at last")),
