@@ -108,8 +108,14 @@ def test_news_arrive_on_the_stream_that_nobody_asked_on(program: Program, connec
     client.on_resource_updated(updates, RESOURCE)
     client.on_notification(lists, "notifications/resources/list_changed")
     client.set_logging_level("info")
-    client.subscribe_resource(RESOURCE)
-    assert RESOURCE in logs.wait()[0].data
+
+    def told_of_the_subscription() -> bool:
+        client.subscribe_resource(RESOURCE)
+        return bool(logs.news)
+
+    # What it says before the client's stream of news is open is lost: it keeps nothing for later.
+    until(told_of_the_subscription)
+    assert RESOURCE in logs.news[0].data
     client.call_tool("toggle-subscriber-updates")
     assert updates.wait() == [RESOURCE]
     client.call_tool("gzip-file-as-resource", {"name": "y.gz", "data": "data:text/plain,y"})
