@@ -21,7 +21,7 @@ class FrameOverflow(FramingError):
     """A frame above the limit; ``seen`` is how much of it was announced or had arrived."""
 
     def __init__(self, limit: int, seen: int) -> None:
-        super().__init__(f"a frame of at least {seen} bytes is above the limit of {limit} bytes")
+        super().__init__(f"a frame of at least {seen} bytes, above the limit of {limit} bytes")
         self.limit = limit
         self.seen = seen
 

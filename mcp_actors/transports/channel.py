@@ -79,7 +79,7 @@ class Channel:
 
     def _put(self, frame: bytes) -> None:
         if len(frame) > self._max_frame_bytes:
-            reason = f"a frame of {len(frame)} bytes is above the limit of {self._max_frame_bytes} bytes"
+            reason = f"a frame of {len(frame)} bytes, above the limit of {self._max_frame_bytes} bytes"
             self._ending = Ending(EndKind.OVERSIZED, f"the server sent {reason}")
             return
         self._frames.append(frame)
