@@ -136,6 +136,13 @@ def test_the_command_speaks_to_a_configured_server(home: Path) -> None:
     assert "disabled" in refused.err
 
 
+def test_an_option_of_the_file_that_cannot_be_used_is_a_mistake_of_the_file(home: Path) -> None:
+    wrong = {**DEMO, "x-mcp-actors": {"request_timeout": "5"}}
+    done = run("list", "--config", str(write(home / "servers.json", {"demo": wrong})), cwd=home)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith("servers.json: server 'demo': request_timeout must be a number, not str\n")
+
+
 def test_variables_are_added_to_those_of_the_entry(home: Path) -> None:
     program = "import os, sys; sys.exit(os.environ['A'] + os.environ['B'] + os.getcwd())"
     entry = {"command": sys.executable, "args": ["-c", program], "env": {"A": "from the file "}}

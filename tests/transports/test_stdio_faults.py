@@ -206,6 +206,7 @@ def test_frames_that_were_not_completely_written_are_named_in_the_ending() -> No
     ("command", "cwd", "reason"),
     [
         (["/no/such/program"], None, "no such command"),
+        (["uvx mcp-server-time"], None, "no such command; its arguments must be given apart"),
         (["no-such-program-anywhere"], None, "no such command"),
         (["/etc"], None, "it is a directory"),
         ([sys.executable], "/no/such/directory", "no such working directory: '/no/such/directory'"),

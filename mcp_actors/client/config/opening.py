@@ -33,5 +33,11 @@ def open_client(client_class: type[C], source: Source, name: str | None, overrid
     target: object = entry.command
     if entry.kind != "stdio":
         settings, target = {"headers": entry.headers}, entry.url
-    client: C = constructor(target, **{**settings, **entry.options, **overrides})
+    try:
+        client: C = constructor(target, **{**settings, **entry.options, **overrides})
+    except (TypeError, ValueError) as error:
+        # Such an error begins with the option. What the caller gave is the caller's own mistake.
+        if str(error).partition(" ")[0] in entry.options.keys() - overrides.keys():
+            raise config.place.of_server(entry.name).error(str(error)) from error
+        raise
     return client

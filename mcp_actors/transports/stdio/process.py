@@ -188,7 +188,7 @@ def _failure(command: Command, error: OSError | RuntimeError) -> Ending:
     if number in _HOPELESS and command.directory is not None and not os.path.isdir(command.directory):
         return Ending(kind, f"cannot start {program!r}: no such working directory: {command.directory!r}")
     cause = {
-        errno.ENOENT: "no such command",
+        errno.ENOENT: "no such command" + ("; its arguments must be given apart" if " " in program else ""),
         errno.EACCES: "it is a directory" if os.path.isdir(program) else "it is not executable",
         errno.ENOEXEC: "it is not a program",
     }.get(number or 0, (os.strerror(number) if number else str(error)).lower())

@@ -109,9 +109,22 @@ def test_a_name_among_the_options_registers_the_client() -> None:
     client.close()
 
 
-def test_a_wrong_value_of_an_option_is_the_clients_own_error() -> None:
-    with pytest.raises(TypeError, match="request_timeout must be a number, not str"):
-        open_client(Client, {"demo": {**DEMO, "x-mcp-actors": {"request_timeout": "5"}}}, None, {})
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"x-mcp-actors": {"request_timeout": "5"}}, "request_timeout must be a number, not str"),
+        ({"x-mcp-actors": {"window": 0}}, "window must be"),
+    ],
+)
+def test_a_wrong_value_of_an_option_is_told_with_its_place(entry: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=f"^configuration: server 'demo': {said}"):
+        open_client(Client, {"demo": {**DEMO, **entry}}, None, {})
+
+
+def test_a_wrong_value_that_the_caller_gave_is_the_clients_own_error() -> None:
+    given = {"demo": {**DEMO, "x-mcp-actors": {"request_timeout": "5"}}}
+    with pytest.raises(TypeError, match="^request_timeout must be a number, not list"):
+        open_client(Client, given, None, {"request_timeout": []})
 
 
 def test_importing_the_package_does_not_import_the_loader() -> None:
