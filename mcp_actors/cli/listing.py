@@ -56,9 +56,12 @@ def show_schemas(kind: Kind, items: Sequence[Item], titled: bool) -> None:
     _show_section(kind, _below([(_name(item), _details(item)) for item in items]), titled)
 
 
-def usage_of(tool: types.Tool) -> str:
-    """What a tool takes, as it is typed: ``a=number [delay=number]``."""
-    schema = tool.input_schema
+def usage_of(item: types.Tool | types.Prompt) -> str:
+    """What a tool or prompt takes, as it is typed: ``a=number [delay=number]``."""
+    if isinstance(item, types.Prompt):
+        blanks = [(one_line(f"{one.name}=text"), one.required) for one in item.arguments or ()]
+        return " ".join(word if needed else f"[{word}]" for word, needed in blanks)
+    schema = item.input_schema
     properties = schema.get("properties")
     required = schema.get("required")
     needed = required if isinstance(required, list) else []
@@ -133,16 +136,9 @@ def _title(item: Item) -> str:
 
 
 def _taken(item: Item) -> str:
-    match item:
-        case types.Tool():
-            return usage_of(item)
-        case types.Prompt():
-            words = [f"{one.name}=text" for one in item.arguments or ()]
-            needed = [one.required for one in item.arguments or ()]
-            pairs = zip(words, needed, strict=True)
-            return " ".join(one_line(word) if must else f"[{one_line(word)}]" for word, must in pairs)
-        case _:
-            return one_line(item.mime_type or "")
+    if isinstance(item, types.Tool | types.Prompt):
+        return usage_of(item)
+    return one_line(item.mime_type or "")
 
 
 def _facts(item: Item) -> Text:

@@ -145,7 +145,7 @@ def read(params: dict[str, Any]) -> Any:
 
 
 def prompt(params: dict[str, Any]) -> Any:
-    said = (params.get("arguments") or {}).get("topic", "nothing")
+    said = params["arguments"]["topic"]
     image = {"type": "image", "data": PIXEL, "mimeType": "image/png"}
     return {
         "messages": [
@@ -153,6 +153,10 @@ def prompt(params: dict[str, Any]) -> Any:
             {"role": "assistant", "content": image},
         ]
     }
+
+
+def promptable(params: dict[str, Any]) -> bool:
+    return params["name"] == "lecture" and "topic" in (params.get("arguments") or {})
 
 
 CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}, "logging": {}}
@@ -181,6 +185,8 @@ def answer(request: dict[str, Any]) -> None:
     reply: dict[str, Any] = {"jsonrpc": "2.0", "id": request["id"]}
     if request["method"] == "tools/call" and params["name"] in TOOLS:
         reply["result"] = TOOLS[params["name"]](params.get("arguments") or {}, request)
+    elif request["method"] == "prompts/get" and not promptable(params):
+        reply["error"] = {"code": -32602, "message": "nothing to say"}
     elif request["method"] in METHODS:
         reply["result"] = METHODS[request["method"]](params)
     else:

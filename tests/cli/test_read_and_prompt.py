@@ -69,3 +69,18 @@ def test_the_arguments_of_a_prompt_are_text(invoke: Invoke) -> None:
     done = invoke("prompt", "lecture", "topic:=5")
     assert done.code == 2
     assert "are text" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("lecture", "tone=kind"), "  topic must be given: lecture topic=text [tone=text]"),
+        (("lectur", "topic=owls"), "  the server lists no prompt 'lectur'; it lists lecture"),
+    ],
+)
+def test_what_was_wrong_with_a_prompt_is_named_below_the_error(
+    invoke: Invoke, words: tuple[str, ...], hint: str
+) -> None:
+    done = invoke("prompt", *words)
+    assert (done.code, done.out) == (5, "")
+    assert done.err.splitlines()[1:] == [hint]

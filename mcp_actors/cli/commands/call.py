@@ -13,7 +13,7 @@ from mcp_actors.cli.arguments import parse_object, parse_words, typed
 from mcp_actors.cli.connection import connected
 from mcp_actors.cli.content import described, is_binary, text_of
 from mcp_actors.cli.files import read_text, save_parts
-from mcp_actors.cli.listing import usage_of
+from mcp_actors.cli.hint import hint_about_tool
 from mcp_actors.cli.mistake import Mistake
 from mcp_actors.cli.output import complain, json_text, remark, write_json, write_text
 from mcp_actors.cli.progress import ProgressBar
@@ -81,11 +81,11 @@ def call(
         try:
             result = _called(client, tool, arguments, timeout=patience, on_progress=bar.report)
         except errors.RemoteError as error:
-            error.add_note(_hint(client, tool, arguments))
+            error.add_note(hint_about_tool(client, tool, arguments))
             raise
         finally:
             terminal.hush()
-        hint = _hint(client, tool, arguments) if result.is_error else ""
+        hint = hint_about_tool(client, tool, arguments) if result.is_error else ""
     _show(result, manner)
     if result.is_error:
         remark(hint)
@@ -113,20 +113,6 @@ def _listed(client: Client, name: str) -> types.Tool | None:
     except (errors.CapabilityMissing, errors.RemoteError, errors.InvalidResponse):
         # A server may have tools that it does not list.
         return None
-
-
-def _hint(client: Client, name: str, arguments: dict[str, Any]) -> str:
-    """What may have been meant, where the listing shows that something was wrong; empty where it does not."""
-    try:
-        tools = {tool.name: tool for tool in client.list_tools()}
-    except errors.McpError:
-        # Whatever is wrong now, it is not what is to be reported.
-        return ""
-    if name not in tools:
-        return f"the server lists no tool {name!r}; it lists {', '.join(tools)}" if tools else ""
-    required = tools[name].input_schema.get("required")
-    missing = [key for key in required if key not in arguments] if isinstance(required, list) else []
-    return f"{', '.join(map(str, missing))} must be given: {name} {usage_of(tools[name])}" if missing else ""
 
 
 def _show(result: types.CallToolResult, manner: Manner) -> None:

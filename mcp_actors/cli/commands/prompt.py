@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 
+from mcp_actors import errors
 from mcp_actors.cli.arguments import parse_words, plain
 from mcp_actors.cli.connection import connected
 from mcp_actors.cli.content import described, is_binary, text_of
 from mcp_actors.cli.files import read_text
+from mcp_actors.cli.hint import hint_about_prompt
 from mcp_actors.cli.output import results, write_json, write_text
 from mcp_actors.cli.target import Target
 from mcp_actors.protocol import types
@@ -27,7 +29,11 @@ def prompt(
     """Print a prompt, filled in."""
     arguments = plain(parse_words(words or (), read_text))
     with connected(target) as client:
-        result = client.get_prompt(name, arguments)
+        try:
+            result = client.get_prompt(name, arguments)
+        except errors.RemoteError as error:
+            error.add_note(hint_about_prompt(client, name, arguments))
+            raise
     if raw:
         write_json(result.raw)
         return
