@@ -68,6 +68,9 @@ def _at_address(url: str, options: dict[str, Any]) -> Client:
 def _configured(target: Target, options: dict[str, Any]) -> Client:
     config, name = choose(target.config, target.server)
     with speaking():
+        # Read only where it matters: what an entry is warned of is said each time that it is read.
+        if (target.env or target.cwd is not None) and config.entry(name).kind != "stdio":
+            target.forbid_surroundings(name)
         if target.env:
             options["env"] = {**config.entry(name).env, **target.environment()}
         if target.cwd is not None:

@@ -81,10 +81,18 @@ class Target:
         ]
         if len(given) > 1:
             raise Mistake(f"say in one way which server you want, not by {' and '.join(given)}")
+        if self.url is not None:
+            self.forbid_surroundings(self.url)
         if self.timeout is not None and not 0 < self.timeout < float("inf"):
             raise Mistake(f"--timeout must be a positive number of seconds, not {self.timeout:g}")
         if self.cwd is not None and not self.cwd.is_dir():
             raise Mistake(f"--cwd: {self.cwd} is no directory")
+
+    def forbid_surroundings(self, server: str) -> None:
+        """Raises `Mistake` if there are options that only a server can have which is started here."""
+        for option, given in (("--env", self.env), ("--cwd", self.cwd)):
+            if given:
+                raise Mistake(f"{option} is for servers that are started here; {server} runs already")
 
     def environment(self) -> dict[str, str]:
         """What ``--env`` adds to the environment of the server. Raises `Mistake`."""

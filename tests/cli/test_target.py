@@ -65,6 +65,17 @@ def test_a_timeout_is_a_positive_number_of_seconds(seconds: float) -> None:
         Target(timeout=seconds)
 
 
+@pytest.mark.parametrize("option", ["--env", "--cwd"])
+@pytest.mark.parametrize("named", ["--url", "--config"])
+def test_what_only_a_started_server_has_is_not_for_one_that_runs(home: Path, named: str, option: str) -> None:
+    url = "http://127.0.0.1:9/mcp"
+    where = url if named == "--url" else str(write(home / "servers.json", {"far": {"url": url}}))
+    done = run("list", named, where, option, {"--env": "A=1", "--cwd": str(home)}[option], cwd=home)
+    server = url if named == "--url" else "far"
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f"mcp-actors: {option} is for servers that are started here; {server} runs already\n"
+
+
 def test_variables_are_given_or_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OURS", "passed on")
     monkeypatch.delenv("MISSING", raising=False)
