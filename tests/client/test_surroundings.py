@@ -59,13 +59,17 @@ def test_a_server_runs_where_it_is_told_to(make_stdio: MakeStdio, tmp_path: Path
 
 
 @pytest.mark.requirement("telemetry:logs")
-def test_stderr_goes_to_a_logger_of_its_own(make_stdio: MakeStdio, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(("name", "logger"), [("talker", "talker"), ("talker 1.0", "talker_1_0")])
+def test_stderr_goes_to_a_logger_of_its_own(
+    name: str, logger: str, make_stdio: MakeStdio, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.INFO, "mcp_actors.stderr"):
-        client = make_stdio([sys.executable, "-S", "-E", FAULTY, "exit"], name="talker")
+        client = make_stdio([sys.executable, "-S", "-E", FAULTY, "exit"], name=name)
         with pytest.raises(errors.ConnectionLost):
             client.call_tool("fault")
         until(lambda: client.stats().reconnects == 1)
-    lines = [record.getMessage() for record in caplog.records if record.name == "mcp_actors.stderr.talker"]
+    wanted = f"mcp_actors.stderr.{logger}"
+    lines = [record.getMessage() for record in caplog.records if record.name == wanted]
     assert lines == ["FATAL: database password rejected"]
 
 

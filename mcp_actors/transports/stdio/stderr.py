@@ -10,6 +10,7 @@ from collections import deque
 from typing import Final
 
 from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.telemetry.logs import stderr_logger
 from mcp_actors.transports.stdio.descriptors import Bell, close_quietly
 
 _KEPT_LINES: Final = 50
@@ -81,7 +82,7 @@ class StderrReader:
         """Start draining. Takes the descriptor over. Raises RuntimeError or OSError if it cannot."""
         self._fd = fd
         self._tail = LineTail()
-        self._logger = logging.getLogger(f"mcp_actors.stderr.{name}")
+        self._logger = stderr_logger(name)
         self._bell = Bell()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._drain, name=f"mcp-stderr-{name}", daemon=True)
