@@ -164,7 +164,9 @@ def test_closed_streams_are_no_failure(closed: str) -> None:
     assert b"Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("words", [("list", "--schema"), ("list", "--json"), ("prompt", "lecture")])
+@pytest.mark.parametrize(
+    "words", [("list", "--schema"), ("list", "--json"), ("prompt", "lecture", "topic=owls")]
+)
 def test_a_reader_that_has_enough_ends_the_command_quietly(words: tuple[str, ...]) -> None:
     command = [*PROGRAM, *words, "--", *ODD]
     with subprocess.Popen(
