@@ -73,6 +73,7 @@ SETTINGS: Final = {
     "max_requests": "requests that may hold a thread each; None: all threads but one or two, any number if "
     "that is not known",
     "max_client_requests": "how many of them one client may have; None: three quarters",
+    "max_wait": "seconds that a request may wait for one of those to be over, before it is refused",
     "sse_after": "seconds after which an answer that is not there yet begins as a stream",
     "keep_alive": "seconds between two signs of life of a silent stream",
     "look_every": "seconds between two looks whether the client is still there",

@@ -45,6 +45,18 @@ def test_the_child_ends_with_a_status_of_its_own(end: Callable[[], None], status
     os.close(reading)
 
 
+def test_nothing_but_the_end_of_the_process_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same without a child, whose doings nobody sees."""
+    statuses: list[int] = []
+    monkeypatch.setattr(os, "_exit", statuses.append)
+    for error in (None, SystemExit(), SystemExit(3), SystemExit("words"), ValueError()):
+        border = ForkBorder()
+        border.__enter__()
+        border._pid -= 1
+        border.__exit__(None if error is None else type(error), error, None)
+    assert statuses == [0, 0, 3, 1, 1]
+
+
 def test_without_a_fork_nothing_is_changed() -> None:
     with pytest.raises(ValueError, match="own"), ForkBorder():
         fail()

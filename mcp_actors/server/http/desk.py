@@ -47,7 +47,13 @@ class Desk:
         self.peers = peers
         self.tools = tools
         self.clock = clock
-        self.places = Places(settings.requests, settings.streams, settings.client_requests, clock=clock)
+        self.places = Places(
+            settings.requests,
+            settings.streams,
+            settings.client_requests,
+            patience=settings.max_wait,
+            clock=clock,
+        )
         self.sessions: SessionTable[Session] = SessionTable(
             settings.max_sessions, settings.session_idle, clock, settings.client_sessions
         )

@@ -12,8 +12,6 @@ from mcp_actors.protocol.http.rejections import Rejected
 from mcp_actors.protocol.jsonrpc import Id
 from mcp_actors.server.http.reply import unavailable
 
-#: How long a request may wait for a place. Meanwhile it holds one of the threads that are kept free.
-PATIENCE: Final = 0.25
 _CALL_AFTER: Final = 1
 _STREAM_AFTER: Final = 5
 
@@ -74,7 +72,7 @@ class Places:
         streams: int,
         share: int | None,
         *,
-        patience: float = PATIENCE,
+        patience: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._most = most

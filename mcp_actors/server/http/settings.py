@@ -39,6 +39,8 @@ class HttpSettings:
             or two, any number if that is not known.
         max_client_requests: how many of these one client may have, as its token or its session tells it from
             others, or its address where it has neither; None: three quarters.
+        max_wait: how long a request may wait until another that holds a thread is over, before it is refused.
+            Meanwhile it holds one of the threads that are kept free.
         sse_after: when an answer that is not there yet begins as a stream.
         keep_alive: how often a silent stream gives a sign of life.
         look_every: how often to see whether the client is still there.
@@ -67,6 +69,7 @@ class HttpSettings:
     max_streams: int | None = None
     max_requests: int | None = None
     max_client_requests: int | None = None
+    max_wait: float = 0.25
     sse_after: float = 15.0
     keep_alive: float = 15.0
     look_every: float = 1.0
