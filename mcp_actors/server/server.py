@@ -262,6 +262,14 @@ class Server(SkillsFace):
         answers = Answers(parts, self._middleware, self._methods)
         if self.options.lifespan is not None:
             parts.lifespan = self._resources.enter_context(self.options.lifespan(self))
+        try:
+            return self._host_of(answers, tasks)
+        except BaseException:
+            # What was opened for it would be opened once more by the next attempt.
+            self._resources.close()
+            raise
+
+    def _host_of(self, answers: Answers, tasks: TaskBoard) -> Host:
         host = Host(
             self.name,
             profile=self.profile,

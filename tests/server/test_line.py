@@ -110,6 +110,7 @@ def test_in_a_forked_child_nothing_is_done_and_nobody_told(server: Server) -> No
     host._agenda = Agenda()
     host._hands = Fake("hands")  # type: ignore[assignment]
     host._audience = {Fake("peer"): None}  # type: ignore[dict-item]
+    host._agenda = Agenda()
     host.forget()
     assert told == ["hands", "peer"]
     assert host.stopping

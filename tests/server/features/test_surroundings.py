@@ -257,3 +257,22 @@ def test_handlers_of_several_clients_run_side_by_side(shop: Server, connect: Con
 
     calls = [in_thread(lambda: connect(shop, era).call_tool("meet").text) for _ in range(3)]
     assert [call.result(BOUND) for call in calls] == ["met"] * 3
+
+
+def test_what_was_opened_for_a_server_that_cannot_be_started_is_closed(
+    make_server: MakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    life = Life()
+    server = make_server(lifespan=life)
+
+    def refuse(*_args: Any, **_options: Any) -> Any:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("mcp_actors.server.server.Host", refuse)
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            server.start()
+    assert (life.entered, life.left) == (1, 1)
+    server.start()
+    server.close()
+    assert (life.entered, life.left) == (2, 2)
