@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Generic, Self, TypeVar, Unpack
 
-from mcp_actors.protocol import types
+from mcp_actors.protocol import codec, types
 from mcp_actors.protocol.codec import JsonObject
 from mcp_actors.protocol.uri_template import UriTemplate
 from mcp_actors.server.brevity import Brevity
@@ -184,12 +184,15 @@ class PromptEntry(Entry[types.Prompt], frozen=True, kw_only=True, dict=True, eq=
 
 def _shown(options: Options, signature: object, extra: JsonObject | None = None) -> dict[str, Any]:
     """What all definitions show to people and models."""
-    said = options.get("description")
+    said, meta = options.get("description"), options.get("meta")
+    if meta:
+        # Here, where it is its author's mistake: one that cannot be written would spoil the list of all.
+        codec.encode(meta)
     return {
         "title": options.get("title"),
         "description": getattr(signature, "description", None) if said is None else said,
         "icons": list(options.get("icons") or ()) or None,
-        "meta": {**(options.get("meta") or {}), **(extra or {})} or None,
+        "meta": {**(meta or {}), **(extra or {})} or None,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -316,3 +317,13 @@ def test_a_capability_is_an_object_where_it_is_written(server: Server) -> None:
     for offer in (server.tool, server.prompt):
         with pytest.raises(TypeError, match="required_capability must be an object"):
             offer(name="x", required_capability="sampling")(lambda: "x")  # type: ignore[arg-type]
+
+
+def test_what_cannot_be_listed_is_refused_where_it_is_written(
+    server: Server, connect: Connect, era: str
+) -> None:
+    for offer in (server.tool, server.prompt, partial(server.resource, "demo://x")):
+        with pytest.raises(TypeError):
+            offer(name="odd", meta={"x": object()})(lambda: "x")
+    server.add_tool(lambda: "x", name="good")
+    assert [tool.name for tool in connect(server, era).list_tools()] == ["good"]
