@@ -85,10 +85,10 @@ class Call:
                 freshness=host.policy.freshness,
             )
             body = codec.encode(told)
-        # Middleware and methods of extensions may return anything.
-        except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        # Middleware and methods of extensions may return anything, which may raise anything.
+        except Exception:
             self.refuse(_INTERNAL)
-            logger.error("%s: the answer to %s cannot be written: %s", self.peer.name, job.method, error)
+            logger.exception("%s: the answer to %s cannot be written", self.peer.name, job.method)
             return
         self.peer.bring_for(self, Concluded(job.id, body))
 
@@ -96,9 +96,9 @@ class Call:
         """The error that is the answer."""
         try:
             body = frames.error_body(refused)
-        except (TypeError, ValueError, RecursionError) as error:
+        except Exception:
             self.refuse(_INTERNAL)
-            logger.error("%s: an error cannot be written: %s", self.peer.name, error)
+            logger.exception("%s: an error cannot be written", self.peer.name)
             return
         self.peer.bring_for(self, Concluded(self.job.id, body, refused.code))
 

@@ -99,8 +99,8 @@ class Context:
         params: JsonObject = {"level": level, "data": data}
         if logger is not None:
             params["logger"] = logger
-        codec.encode(params)
-        self._call.say("notifications/message", params)
+        # A copy: it is written when the session has its turn, and what it was made of may change meanwhile.
+        self._call.say("notifications/message", _snapshot(params))
 
     def debug(self, data: Json, logger: str | None = None) -> None:
         """Log at level ``debug``."""
@@ -190,8 +190,8 @@ class Context:
 
     def ask(self, questions: Mapping[str, Question], *, timeout: float = ASK_SECONDS) -> dict[str, Any]:
         """Ask several things at once: `Elicit`, `Sample` and `Roots`, by keys of your choice."""
-        requests = {key: one.request() for key, one in questions.items()}
-        codec.encode(requests)  # what has no JSON form is the caller's mistake, and must be raised here
+        # What has no JSON form is the caller's mistake, and must be raised here.
+        requests = _snapshot({key: one.request() for key, one in questions.items()})
         given = self._asker.ask(requests, timeout)
         return {key: self._understood(key, one, given[key]) for key, one in questions.items()}
 
@@ -207,3 +207,9 @@ class Context:
             return question.understand(given)
         except codec.DecodeFailed as error:
             raise self._asker.misfit(f"the client's answer to {key!r} does not fit: {error}") from None
+
+
+def _snapshot(value: JsonObject) -> JsonObject:
+    """What it would be on the wire now. Raises TypeError or ValueError if it has no JSON form."""
+    copy: JsonObject = codec.decode(codec.encode(value))
+    return copy

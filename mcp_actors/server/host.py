@@ -162,7 +162,11 @@ class Host:
         """
         self.closing = True
         for line in self.lines:
-            line.stop(deadline)
+            try:
+                line.stop(deadline)
+            except Exception:
+                # A store of tasks that fails: the others have to end all the same.
+                logger.exception("%s: what was to end first failed", self.name)
         if self.engagements.here:
             self._finish_elsewhere(deadline)
             return False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 
 from msgspec import Struct
 
+from mcp_actors.protocol import codec
 from mcp_actors.protocol.codec import JsonObject
 from mcp_actors.protocol.revisions import ALL, Revision, by_version
 from mcp_actors.protocol.serving.finishing import Freshness
@@ -105,6 +106,8 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
         if any(len(key) < _KEY_BYTES for key in self.request_state_keys):
             raise ValueError(f"each of request_state_keys has at least {_KEY_BYTES} bytes")
         self.revisions()
+        # What cannot be written would end each session that asks for it.
+        codec.encode([dict(self.experimental), dict(self.extensions), self.info(""), self.instructions])
 
     def revisions(self) -> tuple[Revision, ...]:
         """The revisions to speak, newest first."""

@@ -108,6 +108,8 @@ class Server(SkillsFace):
 
     def resource_updated(self, uri: str) -> None:
         """Tell those who subscribed to a resource that it changed."""
+        if not isinstance(uri, str):
+            raise TypeError(f"the uri of a resource must be a string, not {type(uri).__name__}")
         host = self._hosts.value
         if host is not None:
             host.announce(News("updated", uri))

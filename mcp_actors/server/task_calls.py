@@ -14,7 +14,7 @@ from mcp_actors.protocol.codec import JsonObject
 from mcp_actors.protocol.serving.events import Asked, Forgone, Published
 from mcp_actors.protocol.serving.news import News
 from mcp_actors.protocol.serving.profile import TASKS
-from mcp_actors.protocol.serving.questions import Question, Unanswered, Verdict
+from mcp_actors.protocol.serving.questions import Question, Unanswered, Unreadable, Verdict
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.fork_border import ForkBorder
 from mcp_actors.runtime.slot import SlotTimeout
@@ -125,12 +125,22 @@ class TaskCalls:
         return wire.created(record)
 
     def _sweep_later(self, host: Host) -> None:
-        if self._board.next_expiry() is not None:
-            host.wake(_SWEEP, _SWEEP_SECONDS, lambda: self._sweep(host))
+        host.wake(_SWEEP, _SWEEP_SECONDS, lambda: self._have_swept(host))
+
+    def _have_swept(self, host: Host) -> None:
+        """On the timekeeper's thread, which has no time for a store that takes its own."""
+        if not host.employ([lambda: self._sweep(host)]):
+            self._sweep_later(host)
 
     def _sweep(self, host: Host) -> None:
-        self._board.sweep()
-        self._sweep_later(host)
+        again = True
+        try:
+            self._board.sweep()
+            again = self._board.next_expiry() is not None
+        finally:
+            # A store that fails may do better the next time.
+            if again:
+                self._sweep_later(host)
 
     def _work(
         self, call: Call, record: TaskRecord, work: Callable[[Asker], JsonObject], limit: TimeLimit | None
@@ -209,11 +219,20 @@ class TaskDesk:
         def answer(verdict: Verdict) -> None:
             # Who does not wait any more leaves the question to whoever asks for the result next.
             if not isinstance(verdict, Unanswered) or verdict.expired:
-                self._board.answer(task_id, key, verdict)
+                # This is a turn of the session, which a store must neither hold up nor end.
+                call.peer.host.employ([partial(self._keep, task_id, key, verdict)])
 
         asker = _Forward(answer)
         call.peer.bring_for(call, Asked(Question(asker, method, params, call.job.id, ASK_SECONDS)))
         call.cancellation.on_cancel(lambda: call.peer.bring(Forgone(asker)))
+
+    def _keep(self, task_id: str, key: str, verdict: Verdict) -> None:
+        """On a worker."""
+        try:
+            self._board.answer(task_id, key, verdict)
+        except TooManyTasks as error:
+            # There is always room for a few words.
+            self._board.answer(task_id, key, Unreadable(f"it cannot be kept: {error}"))
 
 
 class RunningTasks:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import logging
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_actors import NoAnswer, RequestCancelled, Server
 from mcp_actors.protocol.serving.actions import Heard
+from mcp_actors.protocol.serving.entry import LOG_LEVEL
 from mcp_actors.protocol.serving.news import News
 from mcp_actors.server import peer
 from mcp_actors.server.context import Context
 from mcp_actors.server.host import HANDS, TIMEKEEPER
+from mcp_actors.server.line import Line
 from mcp_actors.server.peer import Peer
+from mcp_actors.server.tasks.memory_store import MemoryTaskStore
 from tests.client.features.ear import Ear
-from tests.client.waiting import BOUND, opened_at_the_end, until
+from tests.client.waiting import BOUND, in_thread, opened_at_the_end, until
 from tests.server.conftest import Connect, MakeServer, MakeTalk
 from tests.server.talk import HANDSHAKE
 
@@ -185,3 +189,141 @@ def test_what_waited_for_a_worker_is_done_by_those_who_follow(
         answers = {message["id"]: message for message in (one.read(), one.read())}
     assert answers[waiting]["result"]["content"][0]["text"] == "hello"
     assert "result" in answers[blocking]
+
+
+def test_what_changes_after_it_was_said_does_not_end_the_session(
+    server: Server, talk: MakeTalk, era: str
+) -> None:
+    began, turn, gate = threading.Event(), threading.Event(), threading.Event()
+    changing: dict[str, Any] = {}
+
+    @server.tool(structured_output=False)
+    def tell(ctx: Context) -> str:
+        began.set()
+        turn.wait(BOUND)
+        ctx.warning(changing)
+        changing["x"] = object()
+        gate.set()
+        return "told"
+
+    one = talk(server, era)
+    level = {"_meta": {LOG_LEVEL: "debug"}} if era != HANDSHAKE else {}
+    with opened_at_the_end(turn, gate):
+        asked = one.ask("tools/call", name="tell", **level)
+        assert began.wait(BOUND)
+        [line] = [kept for kept in server.host.lines if isinstance(kept, Line)]
+
+        def hold() -> None:
+            # This thread has the session's turn: what is said waits.
+            turn.set()
+            gate.wait(BOUND)
+
+        in_thread(lambda: line.peer.receive_all((), hold))
+        assert one.answer_to(asked)["result"]["content"][0]["text"] == "told"
+    [said] = one.heard
+    assert said["params"]["data"] == {}
+    assert server.host.crashes == 0
+
+
+def test_a_uri_that_is_none_is_the_callers_own_mistake(server: Server, connect: Connect, era: str) -> None:
+    server.add_resource("demo://x", lambda: "x", name="x")
+    client = connect(server, era)
+    client.subscribe_resource("demo://x")
+    until(lambda: server.host._audience)
+    with pytest.raises(TypeError, match="the uri of a resource must be a string, not PosixPath"):
+        server.resource_updated(Path("/x"))  # type: ignore[arg-type]
+    client.list_resources()
+    assert server.host.crashes == 0
+
+
+class FailingStore(MemoryTaskStore):
+    """A store that cannot be reached when the test says so."""
+
+    failing = False
+    swept = 0
+
+    def update(self, task_id: str, change: Any) -> Any:
+        if self.failing:
+            raise ConnectionError("planted")
+        return super().update(task_id, change)
+
+    def expire(self, now: float) -> Any:
+        self.swept += 1
+        if self.failing:
+            raise ConnectionError("planted")
+        return super().expire(now)
+
+
+@pytest.fixture
+def failing(make_server: MakeServer) -> tuple[Server, FailingStore]:
+    store = FailingStore()
+    server = make_server(task_store=store)
+
+    @server.tool(task_support="required")
+    def linger(ctx: Context) -> None:
+        ctx.elicit("Who?", FORM, timeout=BOUND)
+
+    return server, store
+
+
+def test_a_store_that_fails_is_swept_again(
+    failing: tuple[Server, FailingStore], talk: MakeTalk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_actors.server.task_calls._SWEEP_SECONDS", 0.01)
+    server, store = failing
+    talk(server, HANDSHAKE, elicitation={}).call("tools/call", name="linger", task={})
+    store.failing = True
+    swept = store.swept
+    until(lambda: store.swept >= swept + 3)
+    store.failing = False
+
+
+def test_a_store_that_fails_keeps_no_server_from_its_end(
+    failing: tuple[Server, FailingStore], talk: MakeTalk
+) -> None:
+    server, store = failing
+    one = talk(server, HANDSHAKE, elicitation={})
+    one.call("tools/call", name="linger", task={})
+    store.failing = True
+    in_thread(lambda: server.close(timeout=1.5)).result(2 * BOUND)
+    assert one.at_end()
+
+
+def test_a_store_that_fails_to_keep_an_answer_ends_no_session(
+    failing: tuple[Server, FailingStore], talk: MakeTalk
+) -> None:
+    server, store = failing
+    one = talk(server, HANDSHAKE, elicitation={})
+    task = one.call("tools/call", name="linger", task={})["result"]["task"]["taskId"]
+    one.ask("tasks/result", taskId=task)
+    question = one.read()
+    while question.get("method") != "elicitation/create":
+        question = one.read()
+    store.failing = True
+    one.send({"id": question["id"], "result": {"action": "decline"}})
+    assert one.call("ping")["result"] == {}
+    store.failing = False
+    assert server.host.crashes == 0
+
+
+def test_an_answer_for_which_there_is_no_room_is_told_as_one(make_server: MakeServer, talk: MakeTalk) -> None:
+    server, found = make_server(task_store=MemoryTaskStore(max_bytes=20_000)), Ear()
+
+    @server.tool(task_support="required")
+    def ask(ctx: Context) -> None:
+        try:
+            ctx.elicit("Who?", FORM)
+        except NoAnswer as error:
+            found(str(error))
+
+    one = talk(server, HANDSHAKE, elicitation={})
+    task = one.call("tools/call", name="ask", task={})["result"]["task"]["taskId"]
+    one.ask("tasks/result", taskId=task)
+    question = one.read()
+    while question.get("method") != "elicitation/create":
+        question = one.read()
+    content = {"name": "a" * 40_000}
+    one.send({"id": question["id"], "result": {"action": "accept", "content": content}})
+    [told] = found.wait_for(1)
+    assert "it cannot be kept: " in told
+    assert server.host.crashes == 0

@@ -96,8 +96,19 @@ def test_middleware_that_raises_is_an_error_of_that_request(
     assert client.list_tools()
 
 
+class Moody(dict[str, Any]):
+    """An answer that cannot even be looked at."""
+
+    def get(self, *_: Any) -> Any:
+        raise LookupError("planted")
+
+    keys = __iter__ = items = get
+
+
 @pytest.mark.requirement("error:translate")
-@pytest.mark.parametrize("answer", [None, "text", 7, [1], {"x": object()}, {"_meta": "x"}, {1: 2}])
+@pytest.mark.parametrize(
+    "answer", [None, "text", 7, [1], {"x": object()}, {"_meta": "x"}, {1: 2}, Moody({"content": []})]
+)
 def test_an_answer_that_is_none_is_an_internal_error(shop: Server, connect: Connect, answer: Any) -> None:
     @shop.middleware
     def spoil(context: Context, _params: dict[str, Any], proceed: Any) -> Any:
@@ -108,6 +119,14 @@ def test_an_answer_that_is_none_is_an_internal_error(shop: Server, connect: Conn
         client.call_tool("greet")
     assert failed.value.code == -32603
     assert client.list_tools()
+
+
+@pytest.mark.parametrize("options", [{"experimental": {"x": object()}}, {"extensions": {"a/b": {1, 2}}}])
+def test_what_cannot_be_declared_is_refused_where_it_is_written(
+    make_server: MakeServer, options: dict[str, Any]
+) -> None:
+    with pytest.raises(TypeError):
+        make_server(**options)
 
 
 # Lifespan.
