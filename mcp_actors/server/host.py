@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from itertools import takewhile
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 from mcp_actors.protocol.codec import JsonObject
 from mcp_actors.protocol.serving.events import Published
@@ -47,6 +47,9 @@ class Lasting(Protocol):
     def join(self, deadline: Deadline) -> bool:
         """Wait for the end; False at the deadline."""
 
+    def lose(self) -> None:
+        """The tree has ended by itself: end what is under way, now. Does not block."""
+
 
 class Host:
     """Started at first use, stopped once. A root of the process: stopped at its exit, forgotten in a fork.
@@ -65,6 +68,7 @@ class Host:
         is_brief: Callable[[Task], bool],
         heard: Callable[[Peer, str, JsonObject], None],
         farewell: Callable[[], None],
+        lost: Callable[[Host], object],
         threads: int,
         client_threads: int | None = None,
     ) -> None:
@@ -80,6 +84,8 @@ class Host:
         self.closing = False
         self.stopping = False
         self._farewell = farewell
+        self._lost = lost
+        self._begun = False
         self._threads = threads
         self._hands: Hands | None = None
         self._undone: list[Job] = []
@@ -89,7 +95,8 @@ class Host:
         self._audience: dict[Peer, None] = {}
         self._lines: dict[Lasting, None] = {}
         self._directory = Directory()
-        self._supervisor = self._start_tree()
+        self._supervisor = self._plant()
+        self._begun = True
         lifetime.guard(self)
 
     # Work.
@@ -191,6 +198,26 @@ class Host:
         self._farewell()
         return gone
 
+    def tell(self, _news: object) -> bool:
+        """The tree has ended. On its last thread, which nobody waits for any more."""
+        if self._begun and not self.stopping:
+            self._collapse()
+        return True
+
+    def _collapse(self) -> None:
+        """Bugs have ended the tree: nothing works here any more, but the server can begin anew."""
+        logger.error("%s: too many failures; what is under way ends, the next request starts anew", self.name)
+        self.closing = self.stopping = True
+        self._agenda.close()
+        lifetime.release(self)
+        self._lost(self)
+        for line in self.lines:
+            try:
+                line.lose()
+            except Exception:
+                logger.exception("%s: what was to end first failed", self.name)
+        self._farewell()
+
     def forget(self) -> None:
         """In a forked child: nothing of this runs here."""
         self.stopping = True
@@ -209,13 +236,15 @@ class Host:
         hands = self._hands
         return hands is not None and not self.stopping and hands.submit(job)
 
-    def _start_tree(self) -> Ref:
+    def _plant(self) -> Ref:
         return start_actor(
             Supervisor,
             f"{self.name} server",
             self._specs(),
             directory=self._directory,
             deadline=Deadline.after(2 * _START_SECONDS),
+            # It tells its parent of its end, and whoever can be told something will do.
+            parent=cast(Ref, self),
         )
 
     def _specs(self) -> tuple[ChildSpec, ...]:

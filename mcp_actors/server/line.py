@@ -113,6 +113,10 @@ class Line:
         self._transport.stop()
         return self._transport.join(deadline)
 
+    def lose(self) -> None:
+        """End now; what runs is answered with an error."""
+        self.peer.stop(0.0)
+
     def end_when_idle(self, reason: str) -> None:
         """Close the wire as soon as what runs is answered."""
         self.peer.when_idle(lambda: self.end(reason))

@@ -282,6 +282,10 @@ class Peer:
 
     def _set_timer(self, action: A.SetTimer) -> None:
         event = action.event
+        if self.host.stopping:
+            # Nobody would wake us: the time is over.
+            self.bring(event)
+            return
         self.host.wake((id(self), event), action.seconds, lambda: self.bring(event))
 
     def _cancel_timer(self, action: A.CancelTimer) -> None:

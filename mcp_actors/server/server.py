@@ -72,7 +72,6 @@ class Server(SkillsFace):
         self._tells_clients_apart = False
         # Replaced by an empty one at each change: a profile that was made of what was before goes with it.
         self._profiles: list[Profile] = []
-        self._resources = ExitStack()
         self._hosts: Lazy[Host] = Lazy(self._begin, lambda host: host.stop(Deadline.after(CLOSE_SECONDS)))
         self.registry.on_change(self._changed)
         _all.add(self)
@@ -262,16 +261,17 @@ class Server(SkillsFace):
         tasks = TaskBoard(store, time.time, lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
         parts = Parts(self, self.registry, self.options, tasks)
         answers = Answers(parts, self._middleware, self._methods)
+        resources = ExitStack()
         if self.options.lifespan is not None:
-            parts.lifespan = self._resources.enter_context(self.options.lifespan(self))
+            parts.lifespan = resources.enter_context(self.options.lifespan(self))
         try:
-            return self._host_of(answers, tasks)
+            return self._host_of(answers, tasks, resources)
         except BaseException:
             # What was opened for it would be opened once more by the next attempt.
-            self._resources.close()
+            resources.close()
             raise
 
-    def _host_of(self, answers: Answers, tasks: TaskBoard) -> Host:
+    def _host_of(self, answers: Answers, tasks: TaskBoard, resources: ExitStack) -> Host:
         host = Host(
             self.name,
             profile=self.profile,
@@ -279,7 +279,8 @@ class Server(SkillsFace):
             answer=answers.answer,
             is_brief=answers.is_brief,
             heard=Hearing(self._listeners).hear,
-            farewell=self._resources.close,
+            farewell=resources.close,
+            lost=self._hosts.drop,
             threads=self.options.threads,
             client_threads=self.options.max_client_threads,
         )
@@ -295,7 +296,6 @@ class Server(SkillsFace):
 
     def _forget(self) -> None:
         self._hosts.forget()
-        self._resources = ExitStack()
 
 
 def _tell_of(host: Host, record: TaskRecord) -> None:

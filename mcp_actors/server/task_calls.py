@@ -251,6 +251,10 @@ class RunningTasks:
         del deadline
         return True
 
+    def lose(self) -> None:
+        """Cancel them: nobody works on them any more."""
+        self._board.close()
+
 
 class _Forward:
     """Asks on behalf of a task."""

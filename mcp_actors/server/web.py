@@ -68,6 +68,11 @@ class Peers:
         del deadline
         return True
 
+    def lose(self) -> None:
+        """Have sessions and streams end; clients begin new ones."""
+        if self.app is not None:
+            self.app.desk.lose()
+
     def _sweep(self) -> None:
         if self.app is not None:
             self.app.sweep(time.monotonic())

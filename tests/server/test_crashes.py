@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from mcp_actors import NoAnswer, RequestCancelled, Server
 from mcp_actors.protocol.serving.actions import Heard
 from mcp_actors.protocol.serving.entry import LOG_LEVEL
 from mcp_actors.protocol.serving.news import News
+from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.server import peer
 from mcp_actors.server.context import Context
 from mcp_actors.server.host import HANDS, TIMEKEEPER
@@ -22,6 +25,8 @@ from mcp_actors.server.tasks.memory_store import MemoryTaskStore
 from tests.client.features.ear import Ear
 from tests.client.waiting import BOUND, in_thread, opened_at_the_end, until
 from tests.server.conftest import Connect, MakeServer, MakeTalk
+from tests.server.http.driver import Driver
+from tests.server.http.fake_peer import initialize, request
 from tests.server.talk import HANDSHAKE
 
 FORM = {"type": "object", "properties": {}}
@@ -327,3 +332,66 @@ def test_an_answer_for_which_there_is_no_room_is_told_as_one(make_server: MakeSe
     [told] = found.wait_for(1)
     assert "it cannot be kept: " in told
     assert server.host.crashes == 0
+
+
+def end_the_tree(server: Server) -> None:
+    """More failures than a supervisor stands."""
+    host = server.host
+    while host._supervisor.is_alive:
+        ref = host._directory.get(HANDS)
+        if ref is None or not ref.tell(object()):
+            continue
+        ref.join(Deadline.after(BOUND))
+    assert host._supervisor.join(Deadline.after(BOUND))
+
+
+@pytest.mark.requirement("runtime:supervisor:intensity")
+def test_a_server_whose_tree_ended_answers_who_waits_and_begins_anew(
+    make_server: MakeServer, talk: MakeTalk, connect: Connect, era: str
+) -> None:
+    left = Ear()
+
+    @contextmanager
+    def life(_server: Server) -> Iterator[None]:
+        yield
+        left("left")
+
+    server, gate, begun = make_server(lifespan=life), threading.Event(), threading.Event()
+
+    @server.tool()
+    def block() -> None:
+        begun.set()
+        gate.wait(2 * BOUND)
+
+    @server.tool(structured_output=False)
+    def greet() -> str:
+        return "hello"
+
+    one = talk(server, era)
+    with opened_at_the_end(gate):
+        blocked = one.ask("tools/call", name="block")
+        assert begun.wait(BOUND)
+        first = server.host
+        end_the_tree(server)
+        assert one.answer_to(blocked)["error"]["message"] == "the server was stopped"
+        assert one.at_end()
+        assert left.wait_for(1) == ["left"]
+        assert connect(server, era).call_tool("greet").text == "hello"
+        assert server.host is not first
+    server.close()
+    assert left.wait_for(2) == ["left"] * 2
+
+
+@pytest.mark.requirement("runtime:supervisor:intensity")
+def test_clients_over_http_begin_new_sessions_when_the_tree_has_ended(server: Server) -> None:
+    server.add_tool(lambda: "hello", name="greet")
+    driver = Driver(server.wsgi())
+    opened = driver.post(initialize())
+    call = request("tools/call", 2, {"name": "greet"})
+    old = {"headers": {"Mcp-Session-Id": opened.session}}
+    assert "result" in driver.post(call, **old).json()
+    end_the_tree(server)
+    until(lambda: server._hosts.value is None)
+    until(lambda: driver.post(call, **old).status == 404)
+    new = {"headers": {"Mcp-Session-Id": driver.post(initialize()).session}}
+    assert "result" in driver.post(call, **new).json()

@@ -153,6 +153,10 @@ class Desk:
     def stop(self, grace: float = GRACE) -> None:
         """Take no more, and have everything end in good order."""
         self.stopping = True
+        self.lose(grace)
+
+    def lose(self, grace: float = GRACE) -> None:
+        """Have everything end in good order. Others may come."""
         self.sessions.stop(grace)
         self.legacy.stop(grace)
         for guest in tuple(self._guests.values()):
