@@ -16,7 +16,8 @@ _HOPELESS: Final = frozenset({EndKind.IMPOSSIBLE, EndKind.UNAUTHORIZED})
 class Attempts:
     """A server that was ready once is tried for ever; one that never was, a few times, and then parked.
 
-    ``resting``: parked because a person broke the authorization off. Only a caller begins it again.
+    ``resting``: parked because a person broke the authorization off or, where the server was ready once, said
+    no to it: the page that was just closed must not come back again and again. Only a caller begins it again.
     """
 
     def __init__(self, policy: Policy, random: Callable[[], float], *, ever_ready: bool) -> None:
@@ -29,7 +30,8 @@ class Attempts:
 
     def failed(self, cause: Cause) -> None:
         """One more try that came to nothing, or a loss."""
-        self.resting = self.parked = isinstance(cause, Ending) and cause.kind is EndKind.INTERRUPTED
+        broken_off = isinstance(cause, Ending) and cause.kind is EndKind.INTERRUPTED
+        self.resting = self.parked = broken_off or (self.ever_ready and _was_denied(cause))
         if self.ever_ready or self.resting or waits_for_person(cause) is not None:
             return
         self.failed_starts += 1
@@ -56,6 +58,12 @@ class Attempts:
         self.resting = False
         self.parked = False
         self.failed_starts = self._row = 0
+
+
+def _was_denied(cause: Cause) -> bool:
+    """Whether whoever was asked for an authorization said no."""
+    # RFC 6749, section 4.1.2.1.
+    return isinstance(cause, Ending) and cause.details.get("error") == "access_denied"
 
 
 def waits_for_person(cause: Cause | None) -> Ending | None:

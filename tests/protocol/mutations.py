@@ -299,9 +299,16 @@ MUTATIONS = (
     Mutation(
         "a login that a person broke off is begun again by nobody",
         "attempts.py",
-        "        self.resting = self.parked = isinstance",
-        "        self.resting = self.parked = False and isinstance",
+        "        self.resting = self.parked = broken_off or (",
+        "        self.resting = self.parked = False or (",
         ("test_hindrances.py",),
+    ),
+    Mutation(
+        "who said no to a login is asked again and again",
+        "attempts.py",
+        "        self.resting = self.parked = broken_off or (self.ever_ready and _was_denied(cause))\n",
+        "        self.resting = self.parked = broken_off\n",
+        ("test_attempts.py",),
     ),
     Mutation(
         "Ctrl-C in any call ends the login of another",

@@ -37,6 +37,19 @@ def test_a_hopeless_failure_parks_at_once(kind: EndKind) -> None:
     assert tries.parked
 
 
+@pytest.mark.requirement("security:oauth")
+def test_who_said_no_to_a_login_is_not_asked_again_unless_somebody_calls() -> None:
+    denied = Ending(EndKind.UNAUTHORIZED, "ann said no", details={"error": "access_denied"})
+    once_ready, never_ready = attempts(ever_ready=True), attempts()
+    for tries in (once_ready, never_ready):
+        tries.failed(denied)
+        assert tries.parked
+    assert (once_ready.resting, never_ready.resting) == (True, False)
+    once_ready.unpark()
+    once_ready.failed(Ending(EndKind.UNAUTHORIZED, "the token is over", details={"error": "invalid_grant"}))
+    assert not once_ready.parked
+
+
 @pytest.mark.requirement("connection:park")
 @pytest.mark.parametrize("cause", [REFUSED, IMPOSSIBLE])
 def test_a_server_that_was_ready_once_is_tried_for_ever(cause: Ending) -> None:
