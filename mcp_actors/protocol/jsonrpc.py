@@ -132,7 +132,7 @@ def _scan_slowly(frame: bytes) -> Message:
     try:
         value = codec.decode(frame)
     except codec.DecodeFailed as error:
-        return Malformed(f"not JSON: {error}", code=PARSE_ERROR)
+        return Malformed(str(error), code=PARSE_ERROR)
     if isinstance(value, list):
         if not value:
             return Malformed("an empty batch")

@@ -93,8 +93,9 @@ def _dropped(event: NotificationsDropped) -> str:
 
 
 def _violation(event: ProtocolViolation) -> str:
+    where = f" in a frame of {event.frame_bytes} bytes" if event.frame_bytes else ""
     detail = f": {_text(event.detail)}" if event.detail else ""
-    return f"! protocol violation {_text(event.kind)} in a frame of {event.frame_bytes} bytes{detail}"
+    return f"! protocol violation {_text(event.kind)}{where}{detail}"
 
 
 def _unknown(event: UnknownResponse) -> str:

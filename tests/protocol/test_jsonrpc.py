@@ -96,7 +96,7 @@ def test_a_wrong_message_is_malformed_and_names_the_request_it_meant(
 def test_what_is_no_json_is_malformed(frame: bytes) -> None:
     message = jsonrpc.scan(frame)
     assert isinstance(message, Malformed)
-    assert message.reason.startswith("not JSON")
+    assert message.reason.startswith("not valid JSON: ")
 
 
 @pytest.mark.parametrize("frame", [b"1", b'"text"', b"null"])

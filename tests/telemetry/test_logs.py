@@ -55,7 +55,7 @@ LINE_OF: list[tuple[Event, str, int]] = [
     ),
     (
         ProtocolViolation("demo", "bad-id"),
-        "! protocol violation bad-id in a frame of 0 bytes",
+        "! protocol violation bad-id",
         logging.WARNING,
     ),
     (UnknownResponse("demo", 7), "< answer to an unknown request dropped, id=7", logging.DEBUG),
