@@ -163,7 +163,7 @@ class Server(SkillsFace):
         threads: int = 64,
         **settings: Any,
     ) -> None:
-        """Serve over HTTP until interrupted. For more, give `wsgi()` to a WSGI server of your choice.
+        """Serve over HTTP until interrupted, or closed. For more, give `wsgi()` to a WSGI server you choose.
 
         Each request that waits for its answer, and each open stream, holds one of ``threads``; idle they cost
         next to nothing.
@@ -195,6 +195,11 @@ class Server(SkillsFace):
             return self._hosts.get()
         except Spent:
             raise RuntimeError(f"server {self.name!r} was closed") from None
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed. It cannot be used again."""
+        return self._hosts.spent
 
     def start(self) -> Self:
         """Start now what would be started by the first request."""

@@ -24,6 +24,7 @@ from mcp_actors.server.registry.entries import Entry
 
 if TYPE_CHECKING:
     from mcp_actors.server.server import Server
+    from mcp_actors.server.waitress_loop import Loop
 
 _SWEEP_SECONDS: Final = 30.0
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -126,7 +127,7 @@ def app_of(
 
 
 def serve(server: Server, host: str, port: int, threads: int, settings: Mapping[str, Any]) -> None:
-    """Serve over HTTP until interrupted."""
+    """Serve over HTTP until interrupted, or until the server is closed."""
     try:
         import waitress.server  # noqa: F401 - whether it is there
     except ImportError:
@@ -136,16 +137,12 @@ def serve(server: Server, host: str, port: int, threads: int, settings: Mapping[
         chosen["hosts"] = _names(host)
     app = server.wsgi(threads=threads, **chosen)
     with server:
-        serving = bound(app, host, port, threads, app.settings.max_body_bytes, app.stop)
+        loop = bound(app, host, port, threads, app.settings.max_body_bytes, app.stop)
         logger.info("%s is served at http://%s:%d%s", server.name, host, port, app.settings.path)
-        try:
-            serving.run()
-        finally:
-            app.stop()
-            serving.close()
+        loop.run(lambda: server.closed)
 
 
-# Any: the server that waitress makes has no one type.
+# Any: any WSGI app will do.
 def bound(
     app: Any,
     host: str,
@@ -153,7 +150,7 @@ def bound(
     threads: int,
     max_body_bytes: int,
     stop: Callable[[], None] = lambda: None,
-) -> Any:
+) -> Loop:
     """What serves a WSGI app at an address; ``stop`` has its streams end.
 
     Raises OSError if the address is taken; then nothing is left.
@@ -161,6 +158,7 @@ def bound(
     from waitress import server
 
     from mcp_actors.server.waitress_channels import limits, use_fair_channels
+    from mcp_actors.server.waitress_loop import Loop
     from mcp_actors.server.waitress_threads import StreamingThreads
 
     connections: dict[int, Any] = {}
@@ -175,7 +173,7 @@ def bound(
         dispatcher.shutdown()
         raise
     use_fair_channels(connections)
-    return made
+    return Loop(made, connections)
 
 
 def _names(host: str) -> tuple[str, ...] | None:

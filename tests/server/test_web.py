@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import pytest
@@ -21,7 +22,7 @@ from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.server import web
 from mcp_actors.server.waitress_threads import StreamingThreads
 from mcp_actors.server.web import Peers, Rules
-from tests.client.waiting import BOUND, until
+from tests.client.waiting import BOUND, in_thread, opened_at_the_end, until
 from tests.server.conftest import MakeServer
 from tests.server.http.driver import Driver
 from tests.server.http.fake_peer import initialize
@@ -125,19 +126,23 @@ def test_what_a_token_must_allow_is_known_before(
 
 
 class Waitress:
-    """In the place of waitress: serves as long as the test likes."""
+    """In the place of waitress: is interrupted at once."""
 
     def __init__(self) -> None:
         self.options: dict[str, Any] = {}
         self.closed = False
+        self.asyncore = self
+        self.adj = SimpleNamespace(asyncore_loop_timeout=1, asyncore_use_poll=True)
 
     def create_server(self, app: Any, **options: Any) -> Waitress:
         self.options = {"app": app, **options}
         return self
 
-    def run(self) -> None:
-        # As waitress does when it is interrupted.
-        self.options["_dispatcher"].shutdown()
+    @property
+    def task_dispatcher(self) -> Any:
+        return self.options["_dispatcher"]
+
+    def loop(self, *_options: Any) -> None:
         raise SystemExit
 
     def close(self) -> None:
@@ -163,8 +168,7 @@ def test_a_server_knows_the_names_it_may_be_called_by(
     make_server: MakeServer, waitress: Waitress, host: str, given: Any, hosts: Any
 ) -> None:
     server = make_server()
-    with pytest.raises(SystemExit):
-        server.run_http(host, 0, "/here", threads=3, **given)
+    server.run_http(host, 0, "/here", threads=3, **given)
     app = waitress.options["app"]
     assert (app.settings.path, app.settings.hosts) == ("/here", hosts)
     assert (waitress.options["host"], waitress.options["threads"]) == (host, 3)
@@ -178,6 +182,37 @@ def test_a_server_knows_the_names_it_may_be_called_by(
 def test_a_server_that_is_bound_everywhere_must_be_told_its_names(server: Server, host: str) -> None:
     with pytest.raises(ValueError, match="needs hosts="):
         server.run_http(host)
+
+
+@pytest.mark.requirement("transport:wsgi")
+@pytest.mark.parametrize("how", ["in a handler", "on another thread"])
+def test_a_server_that_is_closed_answers_what_was_begun_and_serves_no_longer(
+    make_server: MakeServer, port: int, how: str
+) -> None:
+    server, called, gate = make_server(), threading.Event(), threading.Event()
+
+    @server.tool(structured_output=False)
+    def leave() -> str:
+        if how == "in a handler":
+            server.close()
+        else:
+            called.set()
+            gate.wait(BOUND)
+        return "goodbye"
+
+    serving = in_thread(lambda: server.run_http(port=port, threads=4))
+    until(lambda: _listens(port))
+    with Client.http(f"http://127.0.0.1:{port}/mcp", proxies={}) as client, opened_at_the_end(gate):
+        answer = in_thread(lambda: client.call_tool("leave").text)
+        if how == "on another thread":
+            assert called.wait(BOUND)
+            closing = in_thread(server.close)
+            until(lambda: server.closed)
+            gate.set()
+            closing.result(BOUND)
+        assert answer.result(BOUND) == "goodbye"
+        serving.result(BOUND)
+    assert not _listens(port)
 
 
 def test_who_has_no_waitress_is_told_how_to_get_it(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

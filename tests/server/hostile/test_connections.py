@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import resource
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from mcp_actors import Server
-from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.server import waitress_channels
 from mcp_actors.server.waitress_channels import MOST_CONNECTIONS, FairChannel, limits
 from mcp_actors.server.web import bound
+from tests.client.waiting import BOUND, in_thread, opened_at_the_end
 
 pytestmark = pytest.mark.requirement("security:limits")
 
@@ -133,22 +133,13 @@ def _served(pieces: list[bytes]) -> bytes:
         start_response("200 OK", [("Content-Length", str(sum(map(len, pieces))))])
         return pieces
 
-    serving = bound(app, "127.0.0.1", 0, threads=1, max_body_bytes=1000)
-    received = b""
-    try:
-        with socket.create_connection(("127.0.0.1", int(serving.effective_port))) as line:
-            line.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            line.setblocking(False)
-            deadline = Deadline.after(5.0)
-            while not received.endswith(b"".join(pieces)) and not deadline.expired:
-                serving.asyncore.loop(timeout=0.05, map=serving._map, use_poll=True, count=1)
-                with contextlib.suppress(BlockingIOError):
-                    received += line.recv(65536)
-    finally:
-        serving.task_dispatcher.shutdown()
-        for channel in tuple(serving.active_channels.values()):
-            channel.handle_close()
-        serving.close()
+    loop = bound(app, "127.0.0.1", 0, threads=1, max_body_bytes=1000)
+    over = threading.Event()
+    running = in_thread(lambda: loop.run(over.is_set))
+    with opened_at_the_end(over), socket.create_connection(("127.0.0.1", loop.port), BOUND) as line:
+        line.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        received = b"".join(iter(lambda: line.recv(65536), b""))
+    running.result(BOUND)
     return received
 
 
