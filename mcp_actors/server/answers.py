@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from mcp_actors.protocol import jsonrpc
 from mcp_actors.protocol.codec import JsonObject
 from mcp_actors.protocol.serving.terms import Job
+from mcp_actors.runtime.fork_border import ForkBorder
 from mcp_actors.server.asking import RoundAsker
 from mcp_actors.server.call import Call, Later
 from mcp_actors.server.context import Context
@@ -51,7 +52,11 @@ class Answers:
 
     def answer(self, call: Call) -> JsonObject | Later:
         """What a request is answered with."""
-        return self._wrapped(call) if self._middleware else self._answer(call)
+        if call.job.method == "tools/call" and not self._middleware:
+            # What a tool does has a border of its own, inside of where its failures become results.
+            return self._answer(call)
+        with ForkBorder():
+            return self._wrapped(call) if self._middleware else self._answer(call)
 
     def is_brief(self, job: Job) -> bool:
         """Whether the thread that waits for the answer can as well give it. Middleware may take any time."""

@@ -16,7 +16,6 @@ from mcp_actors.protocol.serving.finishing import finished
 from mcp_actors.protocol.serving.questions import Question, Verdict
 from mcp_actors.protocol.serving.terms import Job, Refused
 from mcp_actors.runtime.deadline import Deadline
-from mcp_actors.runtime.fork_border import ForkBorder
 from mcp_actors.runtime.slot import Slot, SlotTimeout
 from mcp_actors.server.cancellation import Cancellation
 from mcp_actors.server.faults import NoAnswer, Refusal, RequestCancelled
@@ -131,8 +130,7 @@ class Call:
     def _answer(self) -> None:
         handle: Callable[[Call], Any] = self.peer.host.answer
         try:
-            with ForkBorder():
-                result = handle(self)
+            result = handle(self)
         except Refusal as refusal:
             self.refuse(refusal.refused())
         except RequestCancelled:

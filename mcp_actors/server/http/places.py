@@ -34,16 +34,6 @@ class Place:
         self._places._leave(self)
 
 
-class _Holding:
-    """What one client holds, and when that changed last."""
-
-    __slots__ = ("held", "moved")
-
-    def __init__(self) -> None:
-        self.held = 0
-        self.moved = -inf
-
-
 class _Waiting:
     """A request without a place. Its bell is a lock that is held until there is one."""
 
@@ -83,8 +73,11 @@ class Places:
         self._lock = threading.Lock()
         self._calls = 0
         self._streams = 0
-        self._moved = -inf
-        self._holdings: dict[Client, _Holding] = {}
+        self._holdings: dict[Client, int] = {}
+        # When the last place was taken, and the last of those that have all of their share. Places that are
+        # not all taken have no times: nobody waits for them.
+        self._filled = -inf
+        self._filled_by: dict[Client, float] = {}
         self._line: list[_Waiting] = []
 
     @property
@@ -136,16 +129,14 @@ class Places:
         if waiting.lasts and self._streams >= self._most_streams:
             # Streams end when somebody goes away, which may be never.
             return 0.0
-        own = self._holdings.get(waiting.client)
-        moved = own.moved if own is not None and self._is_over(own.held) else self._moved
-        return min(since, moved) + self._patience - self._clock()
+        filled = self._filled_by.get(waiting.client, self._filled)
+        return min(since, filled) + self._patience - self._clock()
 
     def _refusal(self, client: Client | None, id: Id | None, lasts: bool) -> Rejected:
-        own = self._holdings.get(client)
         after = _STREAM_AFTER if lasts else _CALL_AFTER
         if lasts and self._streams >= self._most_streams:
             return unavailable(f"{self._most_streams} streams are open, the most there may be", after, id)
-        if own is not None and self._is_over(own.held):
+        if client in self._filled_by:
             words = f"{self._share} requests of this client are under way, the most there may be"
             return unavailable(words, after, id)
         return unavailable(f"{self._most} requests are under way, the most there may be", after, id)
@@ -159,47 +150,49 @@ class Places:
                 self._streams -= 1
             else:
                 self._calls -= 1
-            self._note(place.client, -1)
-            for waiting in self._line:
-                if self._has_room(waiting.client, waiting.lasts):
-                    self._line.remove(waiting)
-                    waiting.place = self._given(waiting.client, waiting.lasts)
-                    waiting.bell.release()
-                    return
+            if place.client is not None:
+                self._give_up(place.client)
+            if self._line:
+                self._hand_on()
 
     # Under the lock.
 
     def _has_room(self, client: Client | None, lasts: bool) -> bool:
         if lasts and self._streams >= self._most_streams:
             return False
-        own = self._holdings.get(client)
-        if own is not None and self._is_over(own.held):
+        if client in self._filled_by:
             return False
-        if self._most is None:
-            return True
         # However many streams there are, one call is served.
-        taken, most = self._calls + self._streams, self._most
-        return taken < most or (self._calls == 0 and not lasts)
-
-    def _is_over(self, held: int) -> bool:
-        return self._share is not None and held >= self._share
+        most = self._most
+        return most is None or self._calls + self._streams < most or (self._calls == 0 and not lasts)
 
     def _given(self, client: Client | None, lasts: bool) -> Place:
         if lasts:
             self._streams += 1
         else:
             self._calls += 1
-        self._note(client, 1)
+        if client is not None:
+            held = self._holdings[client] = self._holdings.get(client, 0) + 1
+            if held == self._share:
+                self._filled_by[client] = self._clock()
+        if self._most is not None and self._calls + self._streams >= self._most:
+            self._filled = self._clock()
         return Place(self, client, lasts)
 
-    def _note(self, client: Client | None, change: int) -> None:
-        self._moved = now = self._clock()
-        if client is None:
-            return
-        own = self._holdings.get(client)
-        if own is None:
-            own = self._holdings[client] = _Holding()
-        own.held += change
-        own.moved = now
-        if not own.held:
+    def _give_up(self, client: Client) -> None:
+        held = self._holdings[client] - 1
+        if held:
+            self._holdings[client] = held
+        else:
             del self._holdings[client]
+        if self._filled_by:
+            self._filled_by.pop(client, None)
+
+    def _hand_on(self) -> None:
+        """Give the place that was left to the first who may have it."""
+        for waiting in self._line:
+            if self._has_room(waiting.client, waiting.lasts):
+                self._line.remove(waiting)
+                waiting.place = self._given(waiting.client, waiting.lasts)
+                waiting.bell.release()
+                return

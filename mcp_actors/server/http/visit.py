@@ -18,7 +18,8 @@ class Visit:
 
     def __init__(self, desk: Desk, post: Post, principal: Principal | None, address: str | None) -> None:
         stateless = post.era is Era.STATELESS
-        listens = stateless and any(one.method == "subscriptions/listen" for one in post.requests)
+        methods = [one.method for one in post.requests]
+        listens = stateless and "subscriptions/listen" in methods
         owner = owner_of(principal)
         self._desk = desk
         self._principal = principal
@@ -30,7 +31,7 @@ class Visit:
         if listens:
             # Those who listen behind one proxy have its address in common.
             self._place = desk.places.take(owner, post.id, lasts=True)
-        elif waits(post):
+        elif not AT_ONCE.issuperset(methods):
             self._place = desk.places.take(self._client, post.id)
         self.exchange = Exchange([one.id for one in post.requests], desk.inbox(), listening=listens)
 
@@ -67,4 +68,4 @@ class Visit:
 
 def waits(post: Post) -> bool:
     """Whether a thread may have to wait for the answer: nobody's code but ours gives the others at once."""
-    return not all(one.method in AT_ONCE for one in post.requests)
+    return not AT_ONCE.issuperset([one.method for one in post.requests])
