@@ -101,6 +101,9 @@ class FairChannel(HTTPChannel):
 
     def writable(self) -> bool:
         """Whether there is something to write, or the connection is to be closed."""
+        if not self.total_outbufs_len:
+            # The usual case. The event loop asks every connection whenever something happens on one.
+            return bool(self.will_close or self.close_when_flushed)
         if self._is_stuck:
             # At once: a socket that takes nothing is never ready to be closed by those who wait for that.
             self.handle_close()
