@@ -39,13 +39,14 @@ def _nothing_is_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     if _shares_with_other_tests(request):
         yield
         return
-    threads, children = set(threading.enumerate()), _children()
+    # What one test leaves behind is its own failure, and not that of all that follow.
+    threads, children, actors = set(threading.enumerate()), _children(), _actors()
     yield
     left = [thread for thread in threading.enumerate() if thread not in threads]
     for thread in left:
         thread.join(BOUND)
     assert [thread.name for thread in left if thread.is_alive()] == [], "threads were left behind"
-    assert _settled(pykka.ActorRegistry.get_all) == [], "actors were left behind"
+    assert _settled(lambda: sorted(_actors() - actors)) == [], "actors were left behind"
     assert _settled(lambda: sorted(_children() - children)) == [], "child processes were left behind"
 
 
@@ -61,6 +62,10 @@ def _settled(left: Callable[[], Sequence[object]]) -> list[object]:
     while (found := list(left())) and time.monotonic() < end:
         time.sleep(0.01)
     return found
+
+
+def _actors() -> set[str]:
+    return {actor.actor_urn for actor in pykka.ActorRegistry.get_all()}
 
 
 def _children() -> set[int]:

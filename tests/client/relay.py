@@ -75,15 +75,17 @@ class Relay:
 
 
 def _pass_to_host(link: socket.socket, end: MemoryEnd) -> None:
-    with link.makefile("rb") as lines:
+    # A process that is killed may leave something unread: then its end of the line is reset, not closed.
+    with contextlib.suppress(ConnectionError), link.makefile("rb") as lines:
         for line in lines:
             end.write(line.rstrip(b"\n"), Deadline.after(BOUND))
     end.close()
 
 
 def _pass_from_host(link: socket.socket, end: MemoryEnd) -> None:
-    while (frame := end.read(_FOREVER)) is not None:
-        link.sendall(frame + b"\n")
+    with contextlib.suppress(ConnectionError):
+        while (frame := end.read(_FOREVER)) is not None:
+            link.sendall(frame + b"\n")
     _hang_up(link)
 
 
