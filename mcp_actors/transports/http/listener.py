@@ -68,7 +68,10 @@ class Listener:
 
     def _listen(self) -> bool:
         story, again = self._story, self._expected
-        response = self._wire.listen(story.last_event_id, self._grip, again=again)
+        try:
+            response = self._wire.listen(story.last_event_id, self._grip, again=again)
+        finally:
+            self._wire.listening.set()
         if response is None and story.resumable:
             # The server may have forgotten that event, and still offer a stream.
             story.last_event_id = ""

@@ -36,6 +36,8 @@ from mcp_actors.transports.http.settings import HttpSettings, ToolHeaders
 _INITIALIZED: Final = "notifications/initialized"
 #: How long the requests after it wait for ``initialized`` to arrive, and a farewell may take.
 _TURN_SECONDS: Final = 10.0
+#: How long they wait for the stream of news to be opened.
+_LISTENING_SECONDS: Final = 0.25
 _FAREWELL_SECONDS: Final = 2.0
 #: How long a message may take that nobody waits for.
 _NOTICE_SECONDS: Final = 30.0
@@ -67,6 +69,9 @@ class HttpWire:
         # Set unless `initialized` is on its way: nothing may overtake it.
         self._turn = threading.Event()
         self._turn.set()
+        # Set unless the stream for what nobody asked is being opened: a server may ask back over it.
+        self.listening = threading.Event()
+        self.listening.set()
         self._listener: Listener | None = None
         self._line: LegacyLine | None = None
         self._sent = self._sent_bytes = 0
@@ -115,7 +120,9 @@ class HttpWire:
     def lend(self, frame: bytes, token: int) -> HttpLoan | None:
         """Have the caller's thread run the exchange, where it need not wait for anything but a socket."""
         del token
-        if not self.dialogues.simple or self.legacy is not None or not self._turn.is_set():
+        if not self.dialogues.simple or self.legacy is not None:
+            return None
+        if not (self._turn.is_set() and self.listening.is_set()):
             return None
         exchange = exchange_of(self, self._rules, frame)
         if not self._note(exchange):
@@ -158,6 +165,10 @@ class HttpWire:
         """Wait while ``initialized`` is on its way, unless this is it."""
         if outbound.method != _INITIALIZED and not self._turn.is_set():
             self._turn.wait(_TURN_SECONDS)
+        if not self.listening.is_set():
+            self.listening.wait(_LISTENING_SECONDS)
+            # Some servers do not answer before there is something to say. Nobody waits twice for that.
+            self.listening.set()
 
     def opened(self, outbound: Outbound, session: str | None) -> None:
         """A response has begun; that to ``initialize`` may open a session."""
@@ -176,7 +187,9 @@ class HttpWire:
         # The older transport has its stream already.
         if self.legacy is None and not self._over:
             self._listener = Listener(self)
-            self.crew.run(self._listener.run)
+            self.listening.clear()
+            if not self.crew.run(self._listener.run):
+                self.listening.set()
         self._turn.set()
 
     def session_gone(self, ids: Iterable[Id]) -> None:
