@@ -105,6 +105,19 @@ def test_the_thread_that_waits_runs_the_exchange(
     assert peer.connections == connections
 
 
+def test_calls_wait_only_once_for_a_stream_that_begins_when_there_is_something_to_say(
+    make_peer: MakePeer, make_client: MakeClient, watch: Watch
+) -> None:
+    peer = make_peer("2025-11-25")
+    peer.on("GET", Turn.await_end)
+    client = make_client(peer).wait_ready()
+    peer.await_turns("GET")
+    assert client.call_tool("echo", {}).text == "{}"
+    assert watch.askers == []
+    assert client.call_tool("echo", {}).text == "{}"
+    assert watch.askers == [threading.current_thread()]
+
+
 def test_a_connection_that_is_not_there_is_made_by_the_crew(
     peer: HttpPeer, client: Client, watch: Watch
 ) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from mcp_actors import errors
+from mcp_actors.transports.http.wire import HttpWire
 from tests.client.features.ear import Ear
-from tests.client.waiting import BOUND, in_thread, until
+from tests.client.waiting import BOUND, in_thread, opened_at_the_end, until
 from tests.servers.http_peer import META, HttpPeer, Turn, text
 from tests.transports.http.conftest import MakeClient, MakePeer
 
@@ -64,6 +65,41 @@ def test_news_of_the_handshake_era_come_over_the_stream_that_get_opens(
     peer.await_listener().notify("notifications/tools/list_changed")
     assert changes.acquire(timeout=BOUND)
     assert peer.turns("GET")[0].headers["accept"] == "text/event-stream"
+
+
+def test_the_first_call_finds_the_stream_open_over_which_its_server_asks_back(
+    make_peer: MakePeer, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    awaited, order = threading.Event(), list[str]()
+
+    class Listening(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            del timeout
+            awaited.set()
+            return super().wait(BOUND)
+
+    def made(wire: HttpWire, *args: Any) -> None:
+        make(wire, *args)
+        wire.listening = Listening()
+        wire.listening.set()
+
+    def listen(turn: Turn) -> None:
+        awaited.wait(BOUND)
+        order.append("stream")
+        peer.serve(turn)
+
+    def work(turn: Turn) -> None:
+        order.append("call")
+        turn.answer(text("done"))
+
+    make = HttpWire.__init__
+    monkeypatch.setattr(HttpWire, "__init__", made)
+    peer = make_peer("2025-11-25")
+    peer.on("GET", listen)
+    peer.calls["work"] = work
+    with opened_at_the_end(awaited):
+        assert make_client(peer).wait_ready().call_tool("work").text == "done"
+    assert order == ["stream", "call"]
 
 
 def test_a_stream_of_news_is_resumed_after_its_last_event_when_the_server_says_so(
