@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
+from mcp_actors.client.departures import Departures
 from mcp_actors.protocol.agreement import Agreement
 from mcp_actors.protocol.backlog import Backlog
 from mcp_actors.protocol.connection import ConnectionMachine
@@ -12,7 +12,6 @@ from mcp_actors.protocol.endings import Ending
 from mcp_actors.protocol.outcomes import Cause
 from mcp_actors.protocol.states import State
 from mcp_actors.runtime.lane import Lane
-from mcp_actors.runtime.slot import Slot, WorkSlot
 from mcp_actors.telemetry.crash_report import FrameLog, Restart
 from mcp_actors.transports.actor import Link
 
@@ -43,8 +42,8 @@ class Board:
         self.frames = FrameLog()
         # Of the Connection actor of the moment; other threads read their counters and nothing else.
         self.link: Link | None = None
-        # What callers of the present wire wait on.
-        self.slot_type: type[Slot[Any]] = Slot
+        # How callers send their requests themselves; None where they do not, or not now.
+        self.departures: Departures | None = None
         self.machine: ConnectionMachine | None = None
         self.lane: Lane | None = None
         self.backlog: Backlog | None = None
@@ -65,7 +64,6 @@ class Board:
     def opened(self, link: Link | None) -> None:
         """A wire is open; None if it has ended again already."""
         self.link = link
-        self.slot_type = Slot if link is None or link.lend is None else WorkSlot
         self.wires += 1
         self.opened_at = time.monotonic()
         self.frames = FrameLog()

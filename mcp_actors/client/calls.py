@@ -38,7 +38,7 @@ from mcp_actors.runtime.actor import StartFailure
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.lazy import Spent
 from mcp_actors.runtime.ref import Ref
-from mcp_actors.runtime.slot import ForkedSlot, ProgressSlot, Slot, SlotTimeout
+from mcp_actors.runtime.slot import ForkedSlot, ProgressSlot, Slot, SlotTimeout, WorkSlot
 from mcp_actors.transports.contract import Authorizes, Transport
 
 T = TypeVar("T")
@@ -256,9 +256,9 @@ class Calls:
             self._require_ready(tree, request.what, manner.seconds, deadline)
 
     def _exchange(self, tree: Tree, request: Outgoing, manner: Manner, deadline: Deadline) -> CallOutcome:
-        progress = manner.on_progress
+        progress, departures = manner.on_progress, tree.wiring.board.departures
         # Whoever wants news meanwhile has other things to do than to run the exchange.
-        slot: Slot[CallOutcome] = tree.wiring.board.slot_type() if progress is None else ProgressSlot()
+        slot = _slot(news=progress is not None, work=departures is not None)
         remaining = deadline.remaining()
         connection = tree.connection
         called = _called(slot, request, remaining, progress is not None)
@@ -267,8 +267,11 @@ class Calls:
         limit = deadline.later(_GRACE)
         # Telling is inside, too: an interrupt may come right after it.
         try:
-            if not connection.tell(called):
-                return _nobody_there(tree)
+            departed = None
+            if departures is not None and isinstance(slot, WorkSlot):
+                departed = departures.depart(called, slot)
+            if not connection.tell(departed or called):
+                slot.set(_nobody_there(tree))
             if isinstance(slot, ProgressSlot) and progress is not None:
                 outcome: CallOutcome = slot.wait(limit, lambda params: progress(Progress.of(params)))
                 return outcome
@@ -278,6 +281,7 @@ class Calls:
             return TimedOut(manner.seconds)
         except BaseException:
             # KeyboardInterrupt, or an error of the caller's own on_progress: the server need not go on.
+            slot.set(outcomes.Withdrawn("caller", INTERRUPTED))
             connection.tell(CancelAsked(slot, INTERRUPTED))
             raise
 
@@ -344,6 +348,13 @@ def unpark(tree: Tree) -> None:
     connection = tree.connection
     if connection is not None:
         connection.tell(Begun())
+
+
+def _slot(*, news: bool, work: bool) -> Slot[CallOutcome]:
+    """What a caller waits on, who wants news meanwhile, or may do the work itself."""
+    if news:
+        return ProgressSlot()
+    return WorkSlot() if work else Slot()
 
 
 def _nobody_there(tree: Tree) -> NotReady | outcomes.Stopped:

@@ -10,9 +10,9 @@ from operator import attrgetter
 from typing import Any, Final
 
 from mcp_actors.client.cache import OUTDATING
+from mcp_actors.client.departures import Departures
 from mcp_actors.client.failures import describe
 from mcp_actors.client.futures import FutureCaller
-from mcp_actors.client.loans import Fetching
 from mcp_actors.client.notifications import GapNoticed, decoded
 from mcp_actors.client.serving import Serving
 from mcp_actors.client.spans import Spans
@@ -29,11 +29,10 @@ from mcp_actors.runtime.actor import Actor
 from mcp_actors.runtime.lane import Lane
 from mcp_actors.runtime.mailbox import TimerFired
 from mcp_actors.runtime.ref import Crashed, Reason, Ref
-from mcp_actors.runtime.slot import WorkSlot
 from mcp_actors.runtime.tasks import Done, Finished, Run
 from mcp_actors.telemetry import events as T
 from mcp_actors.telemetry.logs import logger_for
-from mcp_actors.transports.actor import Close, Link, Open
+from mcp_actors.transports.actor import Close, Open
 from mcp_actors.transports.contract import Authorizes, SendVerdict
 
 #: Two deliveries may be on their way when the lane says that it is full.
@@ -81,6 +80,7 @@ class ConnectionActor(Actor):
             A.Permit: self._permit,
             A.Send: self._send,
             A.SendTogether: self._send_together,
+            A.Underway: self._underway,
             A.Serve: self._serve,
             A.Reply: self._replies.append,
             A.Progress: self._progress,
@@ -128,6 +128,7 @@ class ConnectionActor(Actor):
             if isinstance(action, A.Reply):
                 self._answer(action)
         self.lane.close()
+        self._board.departures = None
         if self._wiring.closing:
             self._wiring.halted.set(None)
         else:
@@ -139,9 +140,10 @@ class ConnectionActor(Actor):
             self._answer(A.Reply(caller, self._farewell(reason, outcome)))
 
     def undelivered(self, message: Any) -> None:
-        """A request that came too late was certainly not sent. Any thread."""
-        if isinstance(message, E.Called | E.Awaited):
-            message.caller.set(self._farewell(self.ref.reason, "not_sent"))  # type: ignore[attr-defined]
+        """A request that came too late was certainly not sent, unless by its caller. Any thread."""
+        if isinstance(message, E.Called | E.Departed | E.Awaited):
+            outcome = "unknown" if isinstance(message, E.Departed) else "not_sent"
+            message.caller.set(self._farewell(self.ref.reason, outcome))  # type: ignore[attr-defined]
         elif isinstance(message, E.CalledTogether):
             for call in message.calls:
                 self.undelivered(call)
@@ -198,10 +200,7 @@ class ConnectionActor(Actor):
         if self._bus.active:
             self._announce(frame, token)
         link = self._board.link
-        if link is not None and link.lend is not None and self._lend(link, frame, token):
-            verdict = SendVerdict.SENT
-        else:
-            verdict = SendVerdict.CLOSED if link is None else link.send(frame, token)
+        verdict = SendVerdict.CLOSED if link is None else link.send(frame, token)
         if verdict is SendVerdict.SENT:
             self._board.frames.sent(frame)
         elif verdict is SendVerdict.QUEUED:
@@ -212,18 +211,10 @@ class ConnectionActor(Actor):
             busy = verdict is SendVerdict.BUSY
             self._followups.append(E.SendRefused(token, frame) if busy else E.SendFailed(token, _GONE))
 
-    def _lend(self, link: Link, frame: bytes, token: int | None) -> bool:
-        """Have a caller who blocks run the exchange itself, if it can; False if the wire has to."""
-        flight = self.machine.conversation.pending.get(token)
-        # What outlasts a call must not succeed for the caller and fail for the machine.
-        if flight is None or flight.subject is not None or not isinstance(flight.caller, WorkSlot):
-            return False
-        assert link.lend is not None
-        loan = link.lend(frame, flight.id)
-        if loan is None:
-            return False
-        flight.caller.give(Fetching(loan, flight.caller, self.ref, link.wire, flight.id))
-        return True
+    def _underway(self, action: A.Underway) -> None:
+        if self._bus.active:
+            self._announce(action.frame, action.token, action.began)
+        self._board.frames.sent(action.frame)
 
     def _send_together(self, action: A.SendTogether) -> None:
         # What does not go out as one goes out piece by piece, by the way of every refused frame.
@@ -248,11 +239,11 @@ class ConnectionActor(Actor):
         assert agreement is not None
         self._serving.serve(wire, action.request, agreement.revision)
 
-    def _announce(self, frame: bytes, token: int | None) -> None:
+    def _announce(self, frame: bytes, token: int | None, began: float | None = None) -> None:
         self._bus.emit(T.TransportIo(self._wiring.name, "out", 1, len(frame)))
         flight = self.machine.conversation.pending.get(token)
         if flight is not None and flight.attempts == 1:
-            self._spans.begin(flight)
+            self._spans.begin(flight, began)
 
     # The callers.
 
@@ -355,6 +346,7 @@ class ConnectionActor(Actor):
         board.parked = attempts.parked
         board.attempts = attempts.failed_starts
         board.retry_at = None if action.delay is None else time.monotonic() + action.delay
+        board.departures = self._departures() if action.after is State.READY else None
         if action.after is State.READY:
             board.ever_ready = True
             board.times_ready += 1
@@ -368,6 +360,14 @@ class ConnectionActor(Actor):
         if self._bus.active:
             news = (action.before.value, action.after.value, reason)
             self._bus.emit(T.ConnectionTransition(self._wiring.name, *news))
+
+    def _departures(self) -> Departures | None:
+        """How callers may send their requests themselves, where the wire lends."""
+        link, wiring, talk = self._board.link, self._wiring, self.machine.conversation
+        if link is None or link.lend is None:
+            return None
+        assert talk.envelopes is not None
+        return Departures(self.ref, link, talk.envelopes, wiring.standing, wiring.ids)
 
     def _violation(self, action: A.Violation) -> None:
         self._board.violations += 1

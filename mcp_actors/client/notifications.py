@@ -197,10 +197,4 @@ def _number(value: object) -> float | None:
 
 def decoded(message: jsonrpc.Notification) -> dict[str, Any]:
     """The params of a notification as an object; one that is no object is empty."""
-    if message.params is None:
-        return {}
-    try:
-        params = codec.decode(message.params)
-    except codec.DecodeFailed:
-        return {}
-    return params if isinstance(params, dict) else {}
+    return codec.decode_object(message.params)

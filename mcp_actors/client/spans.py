@@ -27,9 +27,10 @@ class Spans:
         self._client = client
         self._open: dict[Caller, _Span] = {}
 
-    def begin(self, flight: Flight) -> None:
-        """A request is about to be written for the first time."""
-        span = _Span(flight.method, flight.id, new_correlation_id(), time.monotonic())
+    def begin(self, flight: Flight, began: float | None = None) -> None:
+        """A request is written for the first time: now, or by its caller since ``began``."""
+        moment = time.monotonic() if began is None else began
+        span = _Span(flight.method, flight.id, new_correlation_id(), moment)
         self._open[flight.caller] = span
         self._bus.emit(RequestStarted(self._client, span.method, span.request_id, span.correlation_id))
 

@@ -40,6 +40,14 @@ class Send(Struct, frozen=True, gc=False):
     token: int | None
 
 
+class Underway(Struct, frozen=True, gc=False):
+    """A caller's own thread sends this frame, since the moment ``began``: nothing is to be done."""
+
+    frame: bytes
+    token: int
+    began: float
+
+
 class SendTogether(Struct, frozen=True, gc=False):
     """Write several frames as one array. Each has its token, as in ``Send``."""
 
@@ -151,6 +159,7 @@ Action: TypeAlias = (
     | Permit
     | Send
     | SendTogether
+    | Underway
     | Serve
     | Reply
     | Progress

@@ -170,6 +170,12 @@ class Cells(Reception):
         self.conversation.call(event)
         return self.state
 
+    def depart(self, event: E.Departed) -> State:
+        if event.wire != self.wire:
+            return self.strand(event)
+        self.conversation.depart(event)
+        return self.state
+
     def call_together(self, event: E.CalledTogether) -> State:
         self.conversation.call_together(event)
         return self.state

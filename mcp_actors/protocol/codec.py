@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 import msgspec
 import orjson
 
-__all__ = ["DecodeFailed", "Json", "JsonObject", "convert", "decode", "decode_as", "encode"]
+__all__ = ["DecodeFailed", "Json", "JsonObject", "convert", "decode", "decode_as", "decode_object", "encode"]
 
 # Any: JSON is the border where types end; a recursive alias would make every caller cast.
 Json: TypeAlias = Any
@@ -57,6 +57,15 @@ def decode(data: bytes | memoryview | msgspec.Raw) -> Json:
         return _decode_any(data)
     except (ValueError, RecursionError):
         return _decode_slowly(data)
+
+
+def decode_object(data: msgspec.Raw | None) -> JsonObject:
+    """The object in a member that should hold one; empty if it holds none, or is not there."""
+    try:
+        value = None if data is None else decode(data)
+    except DecodeFailed:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def decode_as(data: bytes | memoryview | msgspec.Raw, type_: type[T]) -> T:

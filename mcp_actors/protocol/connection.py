@@ -63,6 +63,7 @@ _GRID: Final[tuple[tuple[type, Cell, Cell, Cell, Cell, Cell], ...]] = (
     (E.AnswerFetched, C.ignore,       C.ignore,       C.settle,       C.ignore,       C.ignore),
     (E.NewsMissed,    C.ignore,       C.ignore,       C.miss,         C.ignore,       C.ignore),
     (E.Called,        C.refuse,       C.refuse,       C.call,         C.refuse,       C.dismiss),
+    (E.Departed,      C.strand,       C.strand,       C.depart,       C.strand,       C.dismiss),
     (E.CalledTogether, C.refuse_all,  C.refuse_all,   C.call_together, C.refuse_all,  C.dismiss_all),
     (E.Awaited,       C.wait,         C.wait,         C.welcome,      C.wait,         C.dismiss),
     (E.CancelAsked,   C.cancel,       C.cancel,       C.cancel,       C.cancel,       C.ignore),

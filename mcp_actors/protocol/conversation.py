@@ -6,7 +6,7 @@ It knows nothing of states. The machine tells it what happened; it appends actio
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 from msgspec import Raw
 
@@ -21,6 +21,7 @@ from mcp_actors.protocol.actions import (
     Send,
     SendTogether,
     SetTimer,
+    Underway,
     Unmatched,
     Violation,
 )
@@ -33,6 +34,7 @@ from mcp_actors.protocol.errands import Errands
 from mcp_actors.protocol.events import (
     Called,
     CalledTogether,
+    Departed,
     ExchangeLost,
     RequestExpired,
     RetryDue,
@@ -127,17 +129,22 @@ class Conversation:
         self._out.append(SetTimer(RequestExpired(id_), event.seconds))
         if event.method in _REMEMBERED and self._remember(flight, event):
             return flight, self._subscribe(flight, event)
-        meta = self.envelopes.with_session(event.meta) if event.session else event.meta
-        if self.standing.level is not None:
-            meta = self.envelopes.with_level(meta, self.standing.level)
-        return flight, self.envelopes.request(id_, event.method, event.params, meta, progress=event.progress)
+        return flight, self.envelopes.call(id_, event, self.standing.level)
+
+    def depart(self, event: Departed) -> None:
+        """Note a request that its caller sends: all the rest is as with any other."""
+        self.pending.add(Flight(event.id, event.caller, event.method, event.seconds, progress=False))
+        if event.method in LISTINGS:
+            self.standing.listed.add(event.method)
+        self._out.append(SetTimer(RequestExpired(event.id), event.seconds))
+        self._out.append(Underway(event.frame, event.id, event.began))
 
     def _remember(self, flight: Flight, event: Called) -> bool:
         """Note what will last of this call; True if the revision has another way to say it."""
         if event.method in LISTINGS:
             self.standing.listed.add(event.method)
             return False
-        subject = _object(Raw(event.params)).get(LASTING[event.method])
+        subject = codec.decode_object(Raw(event.params)).get(LASTING[event.method])
         if not isinstance(subject, str):
             return False
         flight.subject = subject
@@ -359,7 +366,7 @@ class Conversation:
             self._news.append(message)
 
     def _progress(self, message: jsonrpc.Notification) -> None:
-        params = _object(message.params)
+        params = codec.decode_object(message.params)
         flight = self.pending.get(params.get("progressToken"))
         # Progress of a call that ended, or that never asked for it, is nobody's news.
         if flight is None:
@@ -369,7 +376,7 @@ class Conversation:
         self._news.append(message)
 
     def _cancelled(self, message: jsonrpc.Notification) -> None:
-        params = _object(message.params)
+        params = codec.decode_object(message.params)
         id_ = params.get("requestId")
         # Both sides count their own requests, so that an id may mean one of either: first the server's own.
         if not self.duties.cancel(id_):
@@ -383,18 +390,10 @@ class Conversation:
         self._news.append(message)
 
     def _acknowledged(self, message: jsonrpc.Notification) -> None:
-        begun = self.subscriptions.acknowledged(_object(message.params))
+        begun = self.subscriptions.acknowledged(codec.decode_object(message.params))
         if begun is None:
             return
         self._retire(begun.older, begun.granted)
         flight = self.pending.take(begun.id)
         if flight is not None:
             self._end(flight, verdict(flight, begun.granted), bury=False)
-
-
-def _object(params: Raw | None) -> dict[str, Any]:
-    try:
-        value = codec.decode(params) if params is not None else None
-    except codec.DecodeFailed:
-        return {}
-    return value if isinstance(value, dict) else {}

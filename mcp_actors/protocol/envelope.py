@@ -11,6 +11,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from mcp_actors.protocol import codec
+from mcp_actors.protocol.events import Called
 from mcp_actors.protocol.offer import Offer
 from mcp_actors.protocol.revisions import Era, Revision
 
@@ -58,16 +59,14 @@ class Envelopes:
             params = b'{"_meta":{%s}%s%s' % (b",".join(parts), separator, params[1:])
         return b'{"jsonrpc":"2.0","id":%d,"method":%s,"params":%s}' % (id_, _name(method), params)
 
-    def with_session(self, meta: bytes) -> bytes:
-        """An encoded ``_meta`` that also names the session."""
-        return _with_member(meta, self._session)
-
-    def with_level(self, meta: bytes, level: str) -> bytes:
-        """An encoded ``_meta`` that also asks for log messages, where each request has to (2026-07-28)."""
+    def call(self, id_: int, called: Called, level: str | None) -> bytes:
+        """The frame of a caller's request, which names the session if it is to, and asks for log messages of
+        a ``level`` where each request has to (2026-07-28)."""
+        meta = _with_member(called.meta, self._session) if called.session else called.meta
         # Whoever asks for a level of their own has it.
-        if not self._meta or _LEVEL in meta:
-            return meta
-        return _with_member(meta, b"%s:%s" % (_LEVEL, codec.encode(level)))
+        if level is not None and self._meta and _LEVEL not in meta:
+            meta = _with_member(meta, b"%s:%s" % (_LEVEL, codec.encode(level)))
+        return self.request(id_, called.method, called.params, meta, progress=called.progress)
 
     def notification(self, method: str, params: bytes | None = None) -> bytes:
         """One notification frame."""

@@ -119,6 +119,19 @@ class Called(Struct, frozen=True, gc=False):
     session: bool = False
 
 
+class Departed(Struct, frozen=True, gc=False):
+    """A caller's own thread sends a request over this wire, which has an exchange for each (HTTP): it may be
+    on its way already. ``began`` is the moment, for whoever measures."""
+
+    caller: Caller
+    id: int
+    wire: int
+    method: str
+    frame: bytes
+    seconds: float
+    began: float = 0.0
+
+
 class CalledTogether(Struct, frozen=True, gc=False):
     """Several callers' requests that are to go out together."""
 
@@ -237,6 +250,7 @@ Event: TypeAlias = (
     | NewsMissed
     | Begun
     | Called
+    | Departed
     | CalledTogether
     | Awaited
     | CancelAsked

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from mcp_actors.protocol import events as E
 from mcp_actors.protocol.actions import Action, BreakOff, Reply
 from mcp_actors.protocol.attempts import Attempts, waits_for_person
 from mcp_actors.protocol.conversation import Conversation
-from mcp_actors.protocol.endings import BROKEN_OFF, Ending
+from mcp_actors.protocol.endings import BROKEN_OFF, Ending, EndKind
 from mcp_actors.protocol.introduction import Introduction
-from mcp_actors.protocol.outcomes import Cause, NotReady, Parked, Stopped
+from mcp_actors.protocol.outcomes import Cause, Lost, NotReady, Parked, Stopped
 from mcp_actors.protocol.states import State
 from mcp_actors.protocol.waiters import Waiters
+
+_ENDED: Final = Ending(EndKind.BROKEN, "the connection ended")
 
 
 class Reception:
@@ -38,7 +41,14 @@ class Reception:
             self.refuse(call)
         return self.state
 
-    def dismiss(self, event: E.Called | E.Awaited) -> State:
+    def strand(self, event: E.Departed) -> State:
+        """The wire over which a caller sends its request has ended before we knew of the request."""
+        ending = self.cause if isinstance(self.cause, Ending) else _ENDED
+        unsent = event.id in ending.unsent
+        self._out.append(Reply(event.caller, Lost(ending, "not_sent" if unsent else "unknown")))
+        return self.state
+
+    def dismiss(self, event: E.Called | E.Departed | E.Awaited) -> State:
         self._out.append(Reply(event.caller, Stopped()))
         return self.state
 

@@ -178,7 +178,11 @@ class Authorizes(Protocol):
 
 
 class Loan(Protocol):
-    """A request that was taken by a wire and is to be carried out by the thread that waits for its answer."""
+    """A request that is to be carried out by the thread that waits for its answer."""
+
+    def enter(self) -> bool:
+        """Be counted among what the wire does, so that its end finds the request. False: it is over.
+        That thread only, once, before ``run``."""
 
     def run(self, deadline: Deadline) -> bytes | None:
         """Send it and wait for the answer: the frame. That thread only, once.
@@ -196,7 +200,7 @@ class Lends(Protocol):
     """A wire on which each request has an exchange of its own, so that each caller can run its own."""
 
     def lend(self, frame: bytes, token: int) -> Loan | None:
-        """Take a request, whose id is the token, as ``send`` does; None: ``send`` it. The sending thread."""
+        """The exchange for a request, whose id is the token; None: ``send`` it. Any thread."""
 
 
 @runtime_checkable

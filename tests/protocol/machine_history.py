@@ -27,6 +27,8 @@ class History:
         self.ids: dict[Caller, int] = {}
         self.offered: list[int] = []
         self.refused: set[int] = set()
+        # Sent by their callers, who draw their ids before the machine hears of it.
+        self.lent: set[int] = set()
         self.accepted: Counter[int] = Counter()
         self.duties: dict[int, Duty] = {}
         self.dispatched: list[int] = []
@@ -58,7 +60,8 @@ class History:
         id_, method, params = message["id"], message["method"], message["params"]
         self.note("an id twice", id_, id_ in self.offered)
         if caller is not None:
-            self.note("an id out of order", id_, bool(self.offered) and id_ < max(self.offered))
+            early = id_ not in self.lent and bool(self.offered) and id_ < max(self.offered)
+            self.note("an id out of order", id_, early)
             self.owners[id_], self.ids[caller] = caller, id_
             self.listed |= {method} & set(LISTINGS)
         self.offered.append(id_)

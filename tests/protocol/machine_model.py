@@ -33,8 +33,10 @@ class Model:
         self.policy = policy
         self.history = History(standing)
         spread = cycle((0.0, 0.5, 0.999)).__next__
+        self.ids = count(1)
+        self.under_way: list[E.Departed] = []
         self.machine = ConnectionMachine(
-            policy, ids=count(1), wires=count(1), random=spread, standing=standing, ever_ready=ever_ready
+            policy, ids=self.ids, wires=count(1), random=spread, standing=standing, ever_ready=ever_ready
         )
         self.state = State.STARTING
         self.ever_ready = ever_ready
@@ -81,6 +83,28 @@ class Model:
         meta = json.dumps({"caller": caller}).encode()
         return E.Called(caller, method, json.dumps(params).encode(), meta, 30.0, progress)
 
+    def set_out(self, method: str) -> None:
+        """A caller's own thread begins an exchange. The machine has yet to hear of it."""
+        wire, talk, id_ = self.wire, self.machine.conversation, next(self.ids)
+        assert wire is not None
+        assert talk.envelopes is not None
+        caller = f"departed {id_}"
+        called = E.Called(caller, method, b"{}", json.dumps({"caller": caller}).encode(), 30.0)
+        frame = talk.envelopes.call(id_, called, talk.standing.level)
+        self.under_way.append(E.Departed(caller, id_, wire.number, method, frame, 30.0))
+
+    def hear_of_departure(self, n: int = -1) -> None:
+        """The machine hears of it, whatever has happened meanwhile."""
+        event, history = self.under_way.pop(n), self.history
+        history.replies[event.caller] = []
+        history.wishes[event.caller] = (event.method, {})
+        goes_on = self.state is State.READY and self.wire is self.wires[event.wire]
+        noted = any(isinstance(action, A.Underway) for action in self.feed(event))
+        history.note("a departure misjudged", event, noted != goes_on)
+        unsent = event.id in self.wires[event.wire].unsent
+        denied = any(getattr(one, "outcome", "") == "not_sent" for one in history.replies[event.caller])
+        history.note("said not to be sent", event, denied and not unsent)
+
     def wait(self) -> Caller:
         """A new caller waits until the connection is ready."""
         caller = f"waiter {len(self.history.replies)}"
@@ -96,7 +120,7 @@ class Model:
 
     def end(self, wire: ToyWire, ending: Ending) -> list[A.Action]:
         """A wire ends; its transport says so once."""
-        wire.ended = True
+        wire.ended, wire.unsent = True, ending.unsent
         if wire is self.wire:
             self.wire = None
         return self.feed(E.Closed(wire.number, ending))
@@ -208,7 +232,7 @@ class Model:
                 self._send(data, token)
             case A.SendTogether(frames):
                 self._send_together(frames)
-            case A.Open() | A.CloseWire() | A.Permit() | A.Scan() | A.Serve():
+            case A.Open() | A.CloseWire() | A.Permit() | A.Scan() | A.Serve() | A.Underway():
                 self._work_the_wire(action)
             case A.Reply(caller, outcome):
                 self.history.reply(self.wire, caller, outcome)
@@ -221,8 +245,12 @@ class Model:
             case _:
                 self._take_note(action)
 
-    def _work_the_wire(self, action: A.Open | A.CloseWire | A.Permit | A.Scan | A.Serve) -> None:
+    def _work_the_wire(self, action: A.Open | A.CloseWire | A.Permit | A.Scan | A.Serve | A.Underway) -> None:
         match action:
+            case A.Underway(data, id_):
+                assert self.wire is not None
+                self.history.lent.add(id_)
+                self.history.ask(self.wire, json.loads(data), written=True)
             case A.Open(number):
                 leak = self.wire is not None and not self.wire.told_to_close
                 self.history.note("a wire forgotten", number, leak)

@@ -97,6 +97,18 @@ class World(Stage):
         self.model.call(method=method, progress=progress)
         self._serve(1 if served else 0)
 
+    @precondition(lambda self: self._is(State.READY))
+    @rule(method=st.sampled_from(REQUESTS), at_once=OFTEN)
+    def somebody_sets_out(self, method: str, at_once: bool) -> None:
+        self.model.set_out(method)
+        if at_once:
+            self.model.hear_of_departure()
+
+    @precondition(lambda self: self.model.under_way)
+    @rule(n=PICK)
+    def a_departure_is_heard_of(self, n: int) -> None:
+        self.model.hear_of_departure(n % len(self.model.under_way))
+
     @rule(n=st.integers(1, 4), apart=st.booleans(), change=st.sampled_from((None, SUBSCRIBE, UNSUBSCRIBE)))
     def several_call(self, n: int, apart: bool, change: str | None) -> None:
         model = self.model
@@ -171,7 +183,8 @@ class World(Stage):
     def the_wire_ends(self, kind: EndKind, unsent: bool, sure: int) -> None:
         assert self.model.wire is not None
         if sure == 0 or self.model.wire.broken:
-            lost = frozenset(self.model.history.offered[-2:]) if unsent else frozenset()
+            last = [*self.model.history.offered, *(event.id for event in self.model.under_way)][-2:]
+            lost = frozenset(last) if unsent else frozenset()
             self.model.end(self.model.wire, Ending(kind, "it ended", unsent=lost))
 
     @precondition(lambda self: self.model.wire is not None and self._is(State.READY))

@@ -58,6 +58,7 @@ class ToyWire:
     broken: bool = False
     told_to_close: bool = False
     ended: bool = False
+    unsent: frozenset[int] = frozenset()
     permits: int = 0
     question: tuple[int, str] | None = None
     scans: list[A.Scan] = field(default_factory=list)

@@ -101,6 +101,39 @@ MUTATIONS = (
         "        self.pulse.heard = True\n",
     ),
     Mutation(
+        "a request that its caller sent over an old wire counts",
+        "cells.py",
+        "            return self.strand(event)\n",
+        "            pass\n",
+    ),
+    Mutation(
+        "who sent a request over a wire that has ended is forgotten",
+        "reception.py",
+        '        self._out.append(Reply(event.caller, Lost(ending, "not_sent" if unsent else "unknown")))\n',
+        "",
+    ),
+    Mutation(
+        "what a caller sent over a wire that has ended is said not to be sent",
+        "reception.py",
+        'Lost(ending, "not_sent" if unsent else "unknown")',
+        'Lost(ending, "not_sent")',
+    ),
+    Mutation(
+        "a request that its caller sends has no deadline",
+        "conversation.py",
+        "        self._out.append(SetTimer(RequestExpired(event.id), event.seconds))\n"
+        "        self._out.append(Underway",
+        "        self._out.append(Underway",
+    ),
+    Mutation(
+        "a listing that its caller asked for is not asked for again",
+        "conversation.py",
+        "        if event.method in LISTINGS:\n"
+        "            self.standing.listed.add(event.method)\n"
+        "        self._out.append(SetTimer",
+        "        self._out.append(SetTimer",
+    ),
+    Mutation(
         "an answer that was fetched uses up a permit",
         "cells.py",
         "        # Others may be held up behind a large frame",

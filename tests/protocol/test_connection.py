@@ -52,6 +52,7 @@ CELLS: tuple[tuple[E.Event, str], ...] = (
     (E.NewsMissed(9, "the stream broke"), "ignore ignore miss ignore ignore"),
     (E.AnswerFetched(1, b"{}", jsonrpc.Malformed("no")), "ignore ignore settle ignore ignore"),
     (E.Called("ann", "ping", b"{}", b"{}", 9.0), "refuse refuse call refuse dismiss"),
+    (E.Departed("ann", 99, 9, "ping", b"{}", 9.0), "strand strand depart strand dismiss"),
     (E.CalledTogether((TOGETHER,)), "refuse_all refuse_all call_together refuse_all dismiss_all"),
     (E.Awaited("ann", 9.0), "wait wait welcome wait dismiss"),
     (E.CancelAsked("ann", "enough"), "cancel cancel cancel cancel ignore"),

@@ -234,6 +234,8 @@ class ConnectionLaws(World):
     def _stop(self) -> None:
         model = self.model
         self._feed(E.StopAsked())
+        while model.under_way:
+            model.hear_of_departure()
         if not self.settle and E.StateExpired() in model.timers:
             model.expire(E.StateExpired())
         if model.wire is not None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mcp_actors.protocol import codec
 from mcp_actors.protocol.envelope import META_PREFIX, Envelopes, Identity
+from mcp_actors.protocol.events import Called
 from mcp_actors.protocol.offer import Offer
 from mcp_actors.protocol.revisions import ALL, NEWEST, NEWEST_HANDSHAKE, Revision
 
@@ -82,14 +83,17 @@ def test_a_cancellation_names_the_request_and_the_reason() -> None:
 @pytest.mark.parametrize("meta", [{}, {"a": 1}])
 def test_the_session_is_named_beside_what_else_is_said(meta: dict[str, Any]) -> None:
     envelopes = Envelopes(NEWEST, IDENTITY, session=7)
-    assert json.loads(envelopes.with_session(codec.encode(meta))) == meta | {"session_id": 7}
+    called = Called("ann", "ping", b"{}", codec.encode(meta), 9.0, session=True)
+    sent = json.loads(envelopes.call(3, called, None))["params"]["_meta"]
+    assert {name: sent[name] for name in sent if not name.startswith(META_PREFIX)} == meta | {"session_id": 7}
 
 
 @pytest.mark.requirement("feature:logging")
 def test_a_level_is_said_where_each_request_has_to_and_the_callers_own_wins() -> None:
     key = META_PREFIX + "logLevel"
     modern, older = Envelopes(NEWEST, IDENTITY), Envelopes(NEWEST_HANDSHAKE, IDENTITY)
-    assert json.loads(modern.with_level(b'{"a":1}', "info")) == {"a": 1, key: "info"}
-    assert older.with_level(b"{}", "info") == b"{}"
-    own = codec.encode({key: "debug"})
-    assert modern.with_level(own, "info") == own
+    plain, own = (Called("ann", "ping", b"{}", meta, 9.0) for meta in (b"{}", codec.encode({key: "debug"})))
+    said = [json.loads(modern.call(3, one, "info"))["params"]["_meta"][key] for one in (plain, own)]
+    assert said == ["info", "debug"]
+    assert key not in json.loads(modern.call(3, plain, None))["params"]["_meta"]
+    assert json.loads(older.call(3, plain, "info"))["params"] == {}

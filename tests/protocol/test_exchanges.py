@@ -7,9 +7,19 @@ from msgspec import Raw
 
 from mcp_actors.protocol import events as E
 from mcp_actors.protocol import jsonrpc
-from mcp_actors.protocol.actions import CancelTimer, Missed, Permit, Reply, Scan, Unmatched, Violation
+from mcp_actors.protocol.actions import (
+    CancelTimer,
+    Missed,
+    Permit,
+    Reply,
+    Scan,
+    SetTimer,
+    Underway,
+    Unmatched,
+    Violation,
+)
 from mcp_actors.protocol.endings import Ending, EndKind
-from mcp_actors.protocol.outcomes import BadAnswer, Completed, Lost, Rejected
+from mcp_actors.protocol.outcomes import BadAnswer, Completed, Lost, Rejected, Stopped
 from mcp_actors.protocol.states import State
 from tests.protocol import toy_server as toy
 from tests.protocol.driver import EOF, Driver
@@ -154,3 +164,55 @@ def test_where_nobody_calls_nothing_is_fetched(state: State) -> None:
     driver = Driver().to(state)
     fetch(driver, toy.result(1, {}), wire=driver.machine.wire or 1)
     assert driver.actions == []
+
+
+# Requests that callers send themselves.
+
+
+def depart(driver: Driver, wire: int | None = None, method: str = "tools/call") -> None:
+    number = driver.machine.wire if wire is None else wire
+    assert number is not None
+    driver.do(E.Departed("ann", 77, number, method, b"{}", 9.0, 1.5))
+
+
+def test_a_request_that_its_caller_sends_is_pending_like_any_other() -> None:
+    driver = Driver().to(State.READY)
+    depart(driver)
+    assert driver.actions == [SetTimer(E.RequestExpired(77), 9.0), Underway(b"{}", 77, 1.5)]
+    fetch(driver, toy.result(77, {}))
+    assert driver.actions == [CancelTimer(E.RequestExpired(77)), Reply("ann", Completed(Raw(b"{}")))]
+
+
+def test_it_can_be_taken_back_like_any_other() -> None:
+    driver = Driver().to(State.READY)
+    depart(driver)
+    driver.do(E.RequestExpired(77))
+    (taken_back,) = driver.sent()
+    assert taken_back["params"] == {"requestId": 77, "reason": "timeout"}
+
+
+@pytest.mark.parametrize(("id_", "outcome"), [(77, "not_sent"), (78, "unknown")])
+def test_whose_wire_has_ended_meanwhile_is_told_what_its_end_says(id_: int, outcome: str) -> None:
+    driver = Driver().to(State.READY)
+    wire, ending = driver.machine.wire, Ending(EndKind.EOF, "it hung up", unsent=frozenset({id_}))
+    driver.lose(ending)
+    depart(driver, wire)
+    assert driver.outcomes() == {"ann": Lost(ending, outcome)}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("state", [State.STARTING, State.INITIALIZING, State.READY])
+def test_whose_wire_has_been_replaced_meanwhile_has_lost_its_request(state: State) -> None:
+    driver = Driver().to(state)
+    depart(driver, 99)
+    (outcome,) = driver.outcomes().values()
+    assert isinstance(outcome, Lost)
+    assert outcome.outcome == "unknown"
+    assert driver.is_in(state)
+
+
+def test_who_sends_a_request_while_the_client_is_closed_is_told_so() -> None:
+    driver = Driver().to(State.READY)
+    wire = driver.machine.wire
+    driver.do(E.StopAsked())
+    depart(driver, wire)
+    assert driver.outcomes() == {"ann": Stopped()}

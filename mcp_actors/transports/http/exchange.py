@@ -93,6 +93,11 @@ class Exchange:
         if not self._unanswered:
             self.abandon()
 
+    @property
+    def size(self) -> int:
+        """The bytes of the frame."""
+        return len(self._frame)
+
     # Steps.
 
     def errand(self) -> Errand:

@@ -38,10 +38,15 @@ class HttpLoan:
         self._begun = self._left = False
         exchange.lent = True
 
+    def enter(self) -> bool:
+        """See `Loan`."""
+        return self._wire.enter(self._exchange)
+
     def run(self, deadline: Deadline) -> bytes | None:
         """See `Loan`."""
         wire, exchange = self._wire, self._exchange
         self._begun = True
+        wire.count(exchange)
         try:
             frame = exchange.contain(partial(self._fetch, deadline), interruptible=True)
             if self._rest is None or not self._leave(self._rest):

@@ -109,26 +109,22 @@ class HttpWire:
         if outbound.probing and self.legacy is not None:
             # The older transport is of the handshake era; some of its servers would leave us waiting.
             return self.inbox.put(error_frame(exchange.ids[0], METHOD_NOT_FOUND, "HTTP+SSE has one era"))
-        if not self._note(exchange):
+        if not self.enter(exchange):
             return SendVerdict.CLOSED
         if not self.crew.run(exchange.run):
             self.done(exchange)
             return SendVerdict.BUSY
-        self._count(frame)
+        self.count(exchange)
         return SendVerdict.SENT
 
     def lend(self, frame: bytes, token: int) -> HttpLoan | None:
-        """Have the caller's thread run the exchange, where it need not wait for anything but a socket."""
+        """The exchange for a caller's own thread, where it need not wait for anything but a socket."""
         del token
         if not self.dialogues.simple or self.legacy is not None:
             return None
         if not (self._turn.is_set() and self.listening.is_set()):
             return None
-        exchange = exchange_of(self, self._rules, frame)
-        if not self._note(exchange):
-            return None
-        self._count(frame)
-        return HttpLoan(self, exchange)
+        return None if self._over else HttpLoan(self, exchange_of(self, self._rules, frame))
 
     def flush(self, deadline: Deadline) -> bool:
         del deadline
@@ -160,6 +156,23 @@ class HttpWire:
         """Nothing to do in a forked child: every connection sees to itself there."""
 
     # For the exchanges, on their threads.
+
+    def enter(self, exchange: Exchange) -> bool:
+        """An exchange is about to begin; False: the wire is over."""
+        outbound = exchange.outbound
+        with self._lock:
+            if self._over:
+                return False
+            self._mind_notices(exchange)
+            self._running.add(exchange)
+            for id_ in exchange.ids:
+                self._exchanges[id_] = exchange
+            if outbound.modern and not outbound.probing and self._rules.version is None:
+                # Whoever asks so knows the server's era; notifications do not say it themselves.
+                self._rules = structs.replace(self._rules, version=outbound.headers.get(PROTOCOL_VERSION))
+        if outbound.method == _INITIALIZED:
+            self._turn.clear()
+        return True
 
     def await_turn(self, outbound: Outbound) -> None:
         """Wait while ``initialized`` is on its way, unless this is it."""
@@ -269,6 +282,12 @@ class HttpWire:
             self.legacy, self.post_url = line, line.endpoint
         return failure
 
+    def count(self, exchange: Exchange) -> None:
+        """A frame goes out."""
+        with self._lock:
+            self._sent += 1
+            self._sent_bytes += exchange.size
+
     def fetched(self, frame: bytes) -> None:
         """A caller has fetched its answer itself."""
         with self._lock:
@@ -287,28 +306,13 @@ class HttpWire:
 
     # Inside.
 
-    def _count(self, frame: bytes) -> None:
-        self._sent += 1
-        self._sent_bytes += len(frame)
-
-    def _note(self, exchange: Exchange) -> bool:
-        outbound, now = exchange.outbound, time.monotonic()
-        if outbound.modern and not outbound.probing and self._rules.version is None:
-            # Whoever asks so knows the server's era; notifications do not say it themselves.
-            self._rules = structs.replace(self._rules, version=outbound.headers.get(PROTOCOL_VERSION))
+    def _mind_notices(self, exchange: Exchange) -> None:
+        """What nobody waits for has its time, too."""
+        now = time.monotonic()
         while self._notices and self._notices[0][0] < now:
             self._notices.popleft()[1].cut()
         if not exchange.ids:
             self._notices.append((now + _NOTICE_SECONDS, exchange.grip))
-        with self._lock:
-            if self._over:
-                return False
-            self._running.add(exchange)
-            for id_ in exchange.ids:
-                self._exchanges[id_] = exchange
-        if outbound.method == _INITIALIZED:
-            self._turn.clear()
-        return True
 
     def _give_up(self, id_: Id) -> None:
         with self._lock:

@@ -13,10 +13,15 @@ from typing import Any
 
 import pytest
 
-from mcp_actors import Client, errors
+from mcp_actors import Client, errors, telemetry
+from mcp_actors.client.departures import Departures
 from mcp_actors.protocol import types
+from mcp_actors.protocol.connection import ConnectionMachine
 from mcp_actors.protocol.conversation import Conversation
+from mcp_actors.protocol.endings import Ending, EndKind
+from mcp_actors.protocol.events import Called, Departed
 from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.telemetry.events import RequestStarted, RequestStopped, TransportIo
 from mcp_actors.transports.contract import Lends
 from mcp_actors.transports.http.connections import HeldConnection
 from mcp_actors.transports.http.crew import Crew
@@ -25,7 +30,7 @@ from mcp_actors.transports.http.grip import Grip
 from mcp_actors.transports.http.loan import HttpLoan
 from mcp_actors.transports.http.pools import _has_come
 from mcp_actors.transports.http.wire import HttpWire
-from tests.client.waiting import BOUND, in_thread, until
+from tests.client.waiting import BOUND, in_thread, opened_at_the_end, until
 from tests.servers.http_peer import STATELESS, HttpPeer, Turn, text
 from tests.transports.http.conftest import ERAS, MakeClient, MakePeer
 from tests.transports.http.test_ways import Authority, authority
@@ -95,6 +100,8 @@ def test_the_thread_that_waits_runs_the_exchange(
     if not peer.modern:
         peer.await_listener()
     client.call_tool("echo", {})
+    # The crew may still be at the end of its stream.
+    until(lambda: nothing_runs(client))
     watch.askers.clear()
     watch.left = 0
     connections = peer.connections
@@ -209,8 +216,11 @@ def test_what_was_fetched_is_counted(client: Client) -> None:
 def test_a_wire_over_http_lends_and_refuses_when_it_is_over(client: Client) -> None:
     wire = wire_of(client)
     assert isinstance(wire, Lends)
+    loan = wire.lend(b'{"jsonrpc":"2.0","id":77,"method":"ping"}', 77)
     client.close()
-    assert wire.lend(b'{"jsonrpc":"2.0","id":77,"method":"ping"}', 77) is None
+    assert loan is not None
+    assert not loan.enter()
+    assert wire.lend(b'{"jsonrpc":"2.0","id":78,"method":"ping"}', 78) is None
 
 
 # Streams that have more to say.
@@ -452,10 +462,16 @@ def test_a_call_without_a_deadline_is_answered(client: Client) -> None:
     assert client.call_tool("echo", {}, timeout=float(10**12)).text == "{}"
 
 
-def test_a_loan_that_is_stopped_before_it_began_leaves_nothing(peer: HttpPeer, client: Client) -> None:
+@pytest.mark.parametrize("entered", [False, True])
+def test_a_loan_that_is_stopped_before_it_began_leaves_nothing(
+    entered: bool, peer: HttpPeer, client: Client
+) -> None:
     wire = wire_of(client)
     loan = wire.lend(b'{"jsonrpc":"2.0","id":77,"method":"ping"}', 77)
     assert loan is not None
+    if entered:
+        assert loan.enter()
+        assert not nothing_runs(client)
     loan.stop()
     assert nothing_runs(client)
     assert loan.run(Deadline.after(BOUND)) is None
@@ -479,6 +495,7 @@ def test_closing_waits_for_a_caller_who_is_slow_to_let_go(client: Client) -> Non
     wire, order = wire_of(client), list[str]()
     loan = wire.lend(b'{"jsonrpc":"2.0","id":77,"method":"ping"}', 77)
     assert loan is not None
+    assert loan.enter()
 
     def close() -> None:
         client.close()
@@ -491,6 +508,146 @@ def test_closing_waits_for_a_caller_who_is_slow_to_let_go(client: Client) -> Non
     assert loan.run(Deadline.after(BOUND)) is None
     closing.result(BOUND)
     assert order == ["let go", "closed"]
+
+
+class Pause:
+    """Something that happens to a caller between setting out and telling the connection of it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
+        self.times = 0
+        depart = Departures.depart
+
+        def paused(departures: Departures, called: Called, slot: Any) -> Departed | None:
+            departed = depart(departures, called, slot)
+            self.times += 1
+            if departed is not None and self.times == 1:
+                happens()
+            return departed
+
+        monkeypatch.setattr(Departures, "depart", paused)
+
+
+def lose_the_wire(client: Client, *, replaced: bool) -> None:
+    wire = wire_of(client)
+    wire.finish(Ending(EndKind.EOF, "the test ended it"))
+    until(lambda: client.state != "ready" or wire_of(client) is not wire)
+    if replaced:
+        until(lambda: client.state == "ready")
+
+
+@pytest.mark.requirement("request:one-outcome", "request:lost")
+@pytest.mark.parametrize(("replaced", "outcome"), [(False, "not_sent"), (True, "unknown")])
+def test_a_wire_that_ends_while_a_caller_sets_out_is_a_lost_request(
+    replaced: bool, outcome: str, peer: HttpPeer, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.call_tool("echo", {})
+    Pause(monkeypatch, lambda: lose_the_wire(client, replaced=replaced))
+    with pytest.raises(errors.ConnectionLost) as caught:
+        client.call_tool("echo", {"n": 2})
+    assert caught.value.outcome == outcome
+    assert client.call_tool("echo", {"n": 3}, wait=True).text == '{"n": 3}'
+    assert [turn.params["arguments"] for turn in peer.turns("tools/call")] == [{}, {"n": 3}]
+    until(lambda: nothing_runs(client) and client.stats().pending == 0)
+
+
+@pytest.mark.requirement("request:lost")
+def test_who_waits_for_another_wire_then_sends_it_once(
+    peer: HttpPeer, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.call_tool("echo", {})
+    Pause(monkeypatch, lambda: lose_the_wire(client, replaced=False))
+    assert client.call_tool("echo", {"n": 2}, wait=True).text == '{"n": 2}'
+    assert len(peer.turns("tools/call")) == 2
+
+
+@pytest.mark.requirement("connection:stop")
+def test_a_client_that_is_closed_while_a_caller_sets_out_says_so(
+    peer: HttpPeer, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.call_tool("echo", {})
+    Pause(monkeypatch, client.close)
+    with pytest.raises(errors.ClientClosed):
+        client.call_tool("echo", {"n": 2})
+    assert len(peer.turns("tools/call")) == 1
+
+
+@pytest.mark.requirement("request:cancel-caller")
+@pytest.mark.parametrize("version", ERAS)
+def test_an_interrupt_while_a_caller_sets_out_leaves_nothing(
+    version: str, make_peer: MakePeer, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peer = make_peer(version)
+    client = make_client(peer).wait_ready()
+    client.call_tool("echo", {})
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    pause = Pause(monkeypatch, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        client.call_tool("echo", {"n": 2})
+    assert pause.times == 1
+    assert nothing_runs(client)
+    assert client.call_tool("echo", {"n": 3}).text == '{"n": 3}'
+    assert len(peer.turns("tools/call")) == 2
+
+
+@pytest.mark.requirement("request:one-outcome")
+@pytest.mark.parametrize("known", [True, False], ids=["known", "queued"])
+def test_a_connection_that_crashes_leaves_nobody_waiting_for_their_own_exchange(
+    known: bool, peer: HttpPeer, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peer.calls["work"] = lambda turn: turn.await_end()
+    client.call_tool("echo", {})
+    gate, again = threading.Event(), threading.Event()
+    tree, handle = client._trees.value, ConnectionMachine.handle
+    assert tree is not None
+    assert tree.connection is not None
+
+    def fail(_machine: ConnectionMachine, _event: object) -> None:
+        monkeypatch.setattr(ConnectionMachine, "handle", handle)
+        gate.wait(BOUND)
+        raise RuntimeError("planted")
+
+    def introduce(turn: Turn) -> None:
+        again.wait(BOUND)
+        peer.serve(turn)
+
+    peer.on("server/discover", introduce)
+    with opened_at_the_end(gate, again):
+        if not known:
+            monkeypatch.setattr(ConnectionMachine, "handle", fail)
+            tree.connection.tell("anything")
+        calls = [in_thread(lambda: client.call_tool("work")) for _ in range(3)]
+        peer.await_turns("tools/call", 4)
+        if known:
+            until(lambda: client.stats().pending == 3)
+            monkeypatch.setattr(ConnectionMachine, "handle", fail)
+            tree.connection.tell("anything")
+        gate.set()
+        for call in calls:
+            with pytest.raises(errors.ConnectionLost) as caught:
+                call.result(BOUND)
+            assert caught.value.outcome == "unknown"
+        # Nobody sets out for a connection that is not there.
+        assert tree.wiring.board.departures is None
+        again.set()
+        assert client.call_tool("echo", {"n": 1}, wait=True).text == '{"n": 1}'
+
+
+@pytest.mark.requirement("telemetry:events")
+def test_what_callers_send_themselves_is_told_from_its_beginning(client: Client) -> None:
+    heard: list[object] = []
+    client.call_tool("echo", {})
+    until(lambda: client.stats().pending == 0)
+    detach = telemetry.attach(heard.append)
+    client.call_tool("echo", {})
+    until(lambda: any(isinstance(one, RequestStopped) for one in heard))
+    detach()
+    (started,) = (one for one in heard if isinstance(one, RequestStarted))
+    (stopped,) = (one for one in heard if isinstance(one, RequestStopped))
+    assert (started.method, started.correlation_id) == ("tools/call", stopped.correlation_id)
+    assert [one.direction for one in heard if isinstance(one, TransportIo)] == ["out", "in"]
 
 
 @pytest.mark.stress
