@@ -64,7 +64,8 @@ _sockets = _Sockets()
 
 
 class Response(http.client.HTTPResponse):
-    """Passes over every interim response; the standard library does so for 100 alone."""
+    """Passes over every interim response; the standard library does so for 100 alone. And it refuses chunks
+    of less than nothing."""
 
     def _read_status(self) -> tuple[str, int, str]:
         while True:
@@ -72,6 +73,13 @@ class Response(http.client.HTTPResponse):
             if not 102 <= status[1] < 200:
                 return status
             http.client.parse_headers(self.fp)
+
+    def _read_next_chunk_size(self) -> int:
+        size = cast("int", super()._read_next_chunk_size())  # type: ignore[misc]
+        if size < 0:
+            # The standard library would read all there is, however much that may be.
+            raise ValueError("a chunk of a negative size")
+        return size
 
 
 class HeldConnection(HTTPConnection):

@@ -97,6 +97,25 @@ def bad_chunk(turn: Turn) -> None:
     turn.drop()
 
 
+def negative_chunk(turn: Turn) -> None:
+    """Taken at its word it has no end."""
+    turn.write(
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n"
+    )
+    try:
+        for _ in range(1000):
+            turn.write(b" " * 65_536)
+    except OSError:
+        turn.over = True
+    assert turn.over, "all of it was read"
+
+
+def negative_chunk_in_the_stream(turn: Turn) -> None:
+    turn.stream().write(b": hello\n\n")
+    turn.write(b"-5\r\ndata: x\n\n")
+    turn.await_end()
+
+
 def many_headers(turn: Turn) -> None:
     turn.write(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 20_000 + b"Content-Length: 0\r\n\r\n")
     turn.drop()
@@ -130,6 +149,12 @@ FAULTS: dict[str, tuple[Callable[[Turn], None], type[errors.McpError], str]] = {
         "in the middle of a response",
     ),
     "bad chunk": (bad_chunk, errors.ConnectionLost, "broke"),
+    "negative chunk": (negative_chunk, errors.ConnectionLost, "in the middle of a response"),
+    "negative chunk in the stream": (
+        negative_chunk_in_the_stream,
+        errors.ConnectionLost,
+        "before the answer",
+    ),
     "not http": (raw(b"SSH-2.0-OpenSSH\r\n"), errors.ConnectionLost, "broke"),
     "many headers": (many_headers, errors.InvalidResponse, "more than 100 headers"),
     "long header": (long_header, errors.InvalidResponse, "a line of its headers is longer than 65536 bytes"),
