@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import socket
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import requests
 import urllib3
@@ -136,7 +137,17 @@ def _held(kind: Any, line: Line, *, direct: bool) -> Any:
         # TLS has put a new socket around the first.
         line.hold(self.sock)
 
-    return type("HeldConnection", (kind,), {"_new_conn": _new_conn, "connect": connect})
+    members = {"_new_conn": _new_conn, "connect": connect, "response_class": _Response}
+    return type("HeldConnection", (kind,), members)
+
+
+class _Response(http.client.HTTPResponse):
+    """Reads no chunk of less than nothing: taken at its word, it is all there is."""
+
+    def _safe_read(self, amt: int) -> bytes:
+        if amt < 0:
+            raise http.client.IncompleteRead(b"")
+        return cast("bytes", super()._safe_read(amt))  # type: ignore[misc]
 
 
 def _reason(error: BaseException) -> str:

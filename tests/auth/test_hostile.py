@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -40,6 +41,22 @@ def test_an_answer_without_end_ends_at_the_limit_of_time_or_size(
     server = serve(faults={endpoint: Fault(reply())})
     with pytest.raises(McpError, match="gave no whole answer|larger than 65536 bytes"):
         call(authorizer(server, person, request_timeout=0.3), server)
+
+
+def test_a_chunk_of_a_negative_size_is_not_read_to_its_end(serve: Start, person: Person) -> None:
+    read = threading.Event()
+
+    def body(_closing: threading.Event) -> Iterator[bytes]:
+        yield b"-1\r\n"
+        for _ in range(1000):
+            yield b" " * 65536
+        read.set()
+
+    chunked = (("Content-Type", "application/json"), ("Transfer-Encoding", "chunked"))
+    server = serve(faults={"token": Fault(Reply(200, chunked, body))})
+    with pytest.raises(AuthorizationFailed, match="IncompleteRead"):
+        call(authorizer(server, person), server)
+    assert not read.is_set()
 
 
 @pytest.mark.parametrize("reply", [huge(10_000_000), gzip_bomb(10_000_000)], ids=["huge", "bomb"])
