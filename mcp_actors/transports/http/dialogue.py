@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping
 from typing import Final
@@ -27,6 +28,8 @@ _CHUNK: Final = 64 * 1024
 _PATIENCE: Final = 300.0
 # Identity: what is not compressed cannot be a bomb. A server that compresses all the same is bounded.
 _USUAL: Final = {"Accept-Encoding": "identity", "User-Agent": "mcp-actors"}
+
+logger: Final = logging.getLogger("mcp_actors.transports")
 
 
 class TooLarge(Exception):
@@ -83,7 +86,11 @@ class Dialogues:
 
     def mention(self, errand: Errand, grip: Grip, seconds: float) -> None:
         """Send a request whose answer is of no interest, and for which nobody has to log in."""
-        headers = self._headers(errand, Attempt(errand.method, errand.url, Deadline.after(seconds)))
+        try:
+            headers = self._headers(errand, Attempt(errand.method, errand.url, Deadline.after(seconds)))
+        except Exception as error:  # noqa: BLE001 - the user's own function for headers may raise anything
+            logger.debug("%s was not sent: %s", errand.method, type(error).__name__)
+            return
         self._engine.request(errand, headers, grip, seconds).close()
 
     def read(self, response: urllib3.BaseHTTPResponse) -> bytes:

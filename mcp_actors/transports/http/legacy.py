@@ -78,6 +78,10 @@ class LegacyLine:
             self._ending = broken(self._wire.label, error, self._grip)
         except errors.McpError as error:
             self._ending = unauthorized(error)
+        except Exception as error:  # the user's own function for headers may raise anything
+            logger.exception("the event stream of %s could not be asked for", self._wire.label)
+            words = f"{type(error).__name__}: {error}"
+            self._ending = Ending(EndKind.REFUSED, f"the request could not be made: {words}")
         finally:
             self._told.set()
             # Before that, whoever looked for it tells what became of it.

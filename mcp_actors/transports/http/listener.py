@@ -35,36 +35,46 @@ class Listener:
 
     def run(self) -> None:
         """Listen, and again whenever the stream breaks off."""
-        lasted: float | None = None
-        while True:
-            began = time.monotonic()
-            try:
-                if not self._listen():
-                    return
-                lasted = time.monotonic() - began
-            except InboxClosed:
-                return
-            except (TooLarge, EventTooLarge) as error:
-                logger.warning("%s sent too much unasked, which is lost: %s", self._wire.label, error)
-                # From the same place the same would come again.
-                self._story.last_event_id = ""
-                lasted = None
-            except errors.McpError as error:
-                # Nobody should be asked to log in, again and again, for a stream that nobody asked for.
-                logger.warning("the stream of %s is given up: %s", self._wire.label, error.message)
-                return
-            except (urllib3.exceptions.HTTPError, OSError) as error:
-                logger.debug("the stream of %s broke: %s", self._wire.label, type(error).__name__)
-                # A server that was started anew says "unknown session" to the next, not "no stream".
-                self._expected = True
-                lasted = None
-            delay = self._story.delay(lasted, random.random)
-            if delay is None or self._grip.rest(delay):
-                return
+        try:
+            self._keep_listening()
+        except InboxClosed:
+            return
+        except errors.McpError as error:
+            # Nobody should be asked to log in, again and again, for a stream that nobody asked for.
+            logger.warning("the stream of %s is given up: %s", self._wire.label, error.message)
 
     def abandon(self) -> None:
         """The wire ends. Any thread."""
         self._grip.cut()
+
+    def _keep_listening(self) -> None:
+        while True:
+            began = time.monotonic()
+            lasted: float | None = None
+            try:
+                if not self._listen():
+                    return
+                lasted = time.monotonic() - began
+            except (InboxClosed, errors.McpError):
+                raise
+            except Exception as error:  # noqa: BLE001 - the user's own function for headers may raise anything
+                self._note(error)
+            delay = self._story.delay(lasted, random.random)
+            if delay is None or self._grip.rest(delay):
+                return
+
+    def _note(self, error: Exception) -> None:
+        match error:
+            case TooLarge() | EventTooLarge():
+                logger.warning("%s sent too much unasked, which is lost: %s", self._wire.label, error)
+                # From the same place the same would come again.
+                self._story.last_event_id = ""
+            case urllib3.exceptions.HTTPError() | OSError():
+                logger.debug("the stream of %s broke: %s", self._wire.label, type(error).__name__)
+                # A server that was started anew says "unknown session" to the next, not "no stream".
+                self._expected = True
+            case _:
+                logger.warning("the stream of %s could not be asked for", self._wire.label, exc_info=error)
 
     def _listen(self) -> bool:
         story, again = self._story, self._expected

@@ -159,6 +159,17 @@ def test_a_url_without_a_stream_is_said_to_have_none(status: int, old: OldPeer, 
     assert len(old.peer.heard) == (1 if status in (401, 403) else 3)
 
 
+def test_a_function_for_headers_that_fails_is_said_to_be_why_there_is_no_stream(
+    old: OldPeer, make: Make
+) -> None:
+    def headers() -> dict[str, str]:
+        raise RuntimeError("no token today")
+
+    with pytest.raises(errors.StartFailed, match="RuntimeError: no token today"):
+        make("sse", old.peer.url, headers=headers, max_failed_starts=1).wait_ready()
+    assert old.peer.connections == 0
+
+
 def test_a_stream_that_begins_otherwise_is_none_of_the_older_transport(
     make_peer: MakePeer, make: Make
 ) -> None:

@@ -163,6 +163,25 @@ def test_a_server_that_does_not_let_us_say_goodbye_holds_nobody_up(
     assert dripping.is_set()
 
 
+def test_whoever_cannot_have_headers_leaves_without_a_goodbye_and_without_waiting(
+    make_peer: MakePeer, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A healthy farewell never takes so long.
+    monkeypatch.setattr("mcp_actors.transports.http.wire._FAREWELL_SECONDS", 4 * BOUND)
+    peer, failing = make_peer("2025-11-25"), threading.Event()
+
+    def headers() -> dict[str, str]:
+        if failing.is_set():
+            raise RuntimeError("no token today")
+        return {}
+
+    client = make_client(peer, headers=headers).wait_ready()
+    peer.await_listener()
+    failing.set()
+    in_thread(lambda: client.close(4 * BOUND)).result(BOUND)
+    assert peer.turns("DELETE") == []
+
+
 @pytest.mark.parametrize("phase", ["connect", "tls", "headers"])
 def test_closing_does_not_wait_for_whoever_is_being_connected_to(phase: str, make_client: MakeClient) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as server:

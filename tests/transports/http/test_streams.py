@@ -168,6 +168,27 @@ def test_who_listens_for_news_hears_that_there_is_no_stream_any_more(
     assert client.call_tool("echo", {}).text == "{}"
 
 
+def test_a_stream_of_news_outlives_a_failure_of_the_function_for_headers(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer, failures = make_peer("2025-11-25"), list[Exception]()
+
+    def headers() -> dict[str, str]:
+        if failures:
+            raise failures.pop()
+        return {}
+
+    client, changes = make_client(peer, headers=headers), Ear()
+    client.on_tools_changed(changes)
+    client.wait_ready()
+    stream = peer.await_listener()
+    failures.append(RuntimeError("no token for once"))
+    stream.send(retry=1).end()
+    peer.await_listener(2).notify("notifications/tools/list_changed")
+    changes.wait_for(1)
+    assert failures == []
+
+
 def test_a_second_stream_of_a_session_is_asked_for_until_the_first_is_over_for_the_server(
     make_peer: MakePeer, make_client: MakeClient
 ) -> None:
