@@ -21,6 +21,8 @@ from mcp_actors.transports.http.tls import Verify
 __all__ = ["Engine", "Errand", "Verify"]
 
 _CONNECTIONS: Final = 64
+#: Addresses whose ways are remembered. A server that redirects may make up as many as it likes.
+_MOST_WAYS: Final = 16
 _NEVER: Final = Retry.from_int(False, redirect=False)
 
 
@@ -94,6 +96,7 @@ class Engine:
 
     def close(self) -> None:
         """Close the connections that nobody uses, and the others as soon as nobody does."""
+        # Those that were not remembered are of the same origin, and share its connections.
         for way in list(self._ways.values()):
             way.pool.close()
 
@@ -121,7 +124,9 @@ class Engine:
                 target = urlunsplit((parts.scheme, parts.netloc, parts.path or "/", parts.query, ""))
             pool = self._manager.connection_from_url(url)
             assert isinstance(pool, HeldPool)
-            way = self._ways[url] = _Way(pool, target, _host(pool))
+            way = _Way(pool, target, _host(pool))
+            if len(self._ways) < _MOST_WAYS:
+                self._ways[url] = way
         return way
 
     def _timeout(self, seconds: float) -> Timeout:

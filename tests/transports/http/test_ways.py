@@ -18,8 +18,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from mcp_actors import Client, errors
-from mcp_actors.transports.http.dialogue import at_home
+from mcp_actors.transports.http.dialogue import Dialogues, at_home
+from mcp_actors.transports.http.engine import Engine, Errand
+from mcp_actors.transports.http.grip import Grip
 from mcp_actors.transports.http.proxies import proxy_for
+from mcp_actors.transports.http.settings import HttpSettings
 from tests.client.waiting import BOUND, in_thread, until
 from tests.servers.http_peer import HttpPeer, Turn
 from tests.transports.http.conftest import MakeClient, MakePeer
@@ -64,6 +67,23 @@ def test_a_loop_of_redirects_ends(peer: HttpPeer, client: Client) -> None:
     with pytest.raises(errors.ConnectionLost, match="8 times in a row"):
         client.call_tool("echo", {})
     assert len(peer.turns("tools/call")) == 8
+
+
+def test_addresses_that_a_server_makes_up_are_not_all_remembered(peer: HttpPeer) -> None:
+    def move(turn: Turn) -> None:
+        if turn.path.startswith("/mcp"):
+            turn.status(307, Location=f"/moved/{len(peer.heard)}")
+        else:
+            turn.status(202)
+
+    peer.on("POST", move)
+    engine = Engine(None, None, BOUND)
+    dialogues = Dialogues(engine, HttpSettings(url=peer.url))
+    for _ in range(50):
+        dialogues.finish(dialogues.ask(Errand("POST", peer.url, {}), Grip()))
+    assert len({turn.path for turn in peer.heard}) == 51
+    assert len(engine._ways) <= 16
+    engine.close()
 
 
 # Certificates.
