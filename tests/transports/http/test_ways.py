@@ -207,8 +207,9 @@ def test_a_server_that_does_not_speak_tls_is_said_to_be_unreachable(make_client:
 class ToyProxy:
     """Forwards plain requests and tunnels the others; remembers what it was asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.heads: list[str] = []
+        self._tls = tls
         self.refuses = False
         self._server = socket.create_server(("127.0.0.1", 0))
         self._server.settimeout(0.02)
@@ -245,6 +246,9 @@ class ToyProxy:
 
     def _serve(self, sock: socket.socket) -> None:
         sock.settimeout(None)
+        if self._tls is not None:
+            sock = self._tls.wrap_socket(sock, server_side=True)
+            self._socks.append(sock)
         head = b""
         while b"\r\n\r\n" not in head:
             data = sock.recv(65536)
@@ -268,7 +272,9 @@ class ToyProxy:
     def _pass_on(self, one: socket.socket, other: socket.socket) -> None:
         try:
             while True:
-                for sock in select.select([one, other], [], [], 0.05)[0]:
+                # TLS may hold what is not in the socket any more.
+                held = isinstance(one, ssl.SSLSocket) and one.pending()
+                for sock in [one] if held else select.select([one, other], [], [], 0.05)[0]:
                     data = sock.recv(65536)
                     if not data:
                         return
@@ -280,6 +286,13 @@ class ToyProxy:
 @pytest.fixture
 def proxy() -> Iterator[ToyProxy]:
     one = ToyProxy()
+    yield one
+    one.stop()
+
+
+@pytest.fixture
+def tls_proxy(authority: Authority) -> Iterator[ToyProxy]:
+    one = ToyProxy(authority[1])
     yield one
     one.stop()
 
@@ -304,6 +317,34 @@ def test_a_proxy_is_tunnelled_through_to_a_server_with_tls(
     assert {head.split("\r\n")[0].split(" ")[0] for head in proxy.heads} == {"CONNECT"}
     assert not any("a-token" in head for head in proxy.heads)
     assert not any("proxy-authorization" in turn.headers for turn in peer.heard)
+    client.close()
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_a_proxy_may_be_spoken_to_over_tls(
+    encrypted: bool,
+    authority: Authority,
+    tls_proxy: ToyProxy,
+    make_peer: MakePeer,
+    make_client: MakeClient,
+) -> None:
+    peer = make_peer(tls=authority[1] if encrypted else None)
+
+    def work(turn: Turn) -> None:
+        turn.stream()
+        turn.over = True
+        # Until the client has gone, or its proxy.
+        turn.sock.recv(1)
+
+    peer.calls["work"] = work
+    proxies = {"all": f"https://{tls_proxy.address}"}
+    client = make_client(peer, verify=authority[0], proxies=proxies).wait_ready()
+    assert client.call_tool("echo", {}).text == "{}"
+    with pytest.raises(errors.RequestTimeout):
+        client.call_tool("work", timeout=0.2)
+    assert client.call_tool("echo", {}).text == "{}"
+    ways = {head.split(" ")[0] for head in tls_proxy.heads}
+    assert ways == ({"CONNECT"} if encrypted else {"POST"})
     client.close()
 
 
