@@ -69,7 +69,8 @@ class Accepted(Struct, frozen=True):
 
 
 class SessionGone(Struct, frozen=True):
-    """The server does not know our session (any more), and has done nothing: begin another."""
+    """The server does not know our session (any more), or is of the other era by now. It did nothing: begin
+    anew."""
 
 
 class Unauthorized(Struct, frozen=True):
@@ -140,6 +141,8 @@ def judge(outbound: Outbound, reply: Reply) -> Verdict:
         return _answered(outbound, reply) if outbound.kind == "request" else Accepted()
     if outbound.carries_session and _forgotten(reply):
         return SessionGone()
+    if reply.status == 400 and _misfits(outbound, reply):
+        return SessionGone()
     frame = _refusal(outbound, reply)
     if reply.status in _AUTHORIZATION:
         return refused(reply, frame)
@@ -190,6 +193,17 @@ def _forgotten(reply: Reply) -> bool:
     # Some say it in JSON-RPC, some in plain text.
     words = error_words(reply.body) or reply.body[:_EXCERPT].decode("utf-8", "replace")
     return error_code(reply.body) in _TRANSPORT_CODES and _OF_SESSION.search(words) is not None
+
+
+def _misfits(outbound: Outbound, reply: Reply) -> bool:
+    """Whether only a server of the other era refuses so: the one that we had agreed with was replaced."""
+    if outbound.probing or outbound.method == "initialize":
+        return False
+    code = error_code(reply.body)
+    if not outbound.modern:
+        return code in MODERN_ERRORS
+    # No request of the stateless era has a session that could be missed. A proxy's words are no JSON-RPC.
+    return code is not None and _forgotten(reply)
 
 
 def _answered(outbound: Outbound, reply: Reply) -> Verdict:

@@ -174,6 +174,27 @@ def test_without_a_session_it_is_an_error_like_any_other(body: bytes) -> None:
     assert judge_stream(reply(400, body), resuming_session=False) == NotOffered(400)
 
 
+@pytest.mark.requirement("negotiation:era")
+@pytest.mark.parametrize("code", [-32020, -32021, -32022])
+def test_an_error_of_the_stateless_era_ends_what_was_agreed_with_a_server_of_the_other(code: int) -> None:
+    for outbound in (LEGACY, SESSIONLESS, NOTIFICATION, RESPONSE):
+        assert judge(outbound, reply(400, error(code))) == SessionGone()
+    # A server of the handshake era may use the code for what it likes, but not with this status.
+    assert judge(LEGACY, reply(500, error(code))) == ErrorBody(500, error(code))
+
+
+@pytest.mark.requirement("negotiation:era")
+@pytest.mark.parametrize("body", [body for body in FORGETFUL if body.startswith(b"{")])
+def test_a_stateless_server_that_misses_a_session_is_none_any_more(body: bytes) -> None:
+    assert judge(MODERN, reply(400, body)) == SessionGone()
+    assert isinstance(judge(PROBE, reply(400, body)), ErrorBody)
+
+
+def test_words_about_a_session_that_are_not_json_rpc_say_nothing_about_the_era() -> None:
+    # A proxy may have sessions of its own.
+    assert isinstance(judge(MODERN, reply(400, b"Your session has expired")), Fault)
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -185,6 +206,7 @@ def test_without_a_session_it_is_an_error_like_any_other(body: bytes) -> None:
 )
 def test_400_about_what_was_asked_for_is_the_answer(body: bytes) -> None:
     assert judge(LEGACY, reply(400, body)) == ErrorBody(400, body)
+    assert judge(MODERN, reply(400, body)) == ErrorBody(400, body)
 
 
 @pytest.mark.parametrize("status", [400, 405, 410, 500])

@@ -266,6 +266,34 @@ def test_an_outage_says_nothing_about_the_era(status: int, peer: HttpPeer, make_
     assert peer.turns("initialize") == []
 
 
+@pytest.mark.requirement("negotiation:era")
+@pytest.mark.parametrize("code", [-32020, -32022])
+def test_a_server_that_became_stateless_is_asked_for_its_era_again(
+    code: int, make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer("2025-11-25")
+    client = make_client(peer).wait_ready()
+    peer.version = STATELESS
+    data = {"supported": [STATELESS], "requested": "2025-11-25"}
+    peer.once("tools/call", refuse(code, 400, data if code == -32022 else None))
+    with pytest.raises(errors.ConnectionLost) as caught:
+        client.call_tool("echo", {})
+    assert caught.value.outcome == "not_sent"
+    assert client.call_tool("echo", {}, wait=True).text == "{}"
+    assert client.protocol_version == STATELESS
+
+
+@pytest.mark.requirement("negotiation:era")
+def test_a_server_that_was_stateless_is_asked_for_its_era_again(peer: HttpPeer, client: Client) -> None:
+    client.call_tool("echo", {})
+    peer.version = "2025-11-25"
+    with pytest.raises(errors.ConnectionLost) as caught:
+        client.call_tool("echo", {})
+    assert caught.value.outcome == "not_sent"
+    assert client.call_tool("echo", {}, wait=True).text == "{}"
+    assert client.protocol_version == "2025-11-25"
+
+
 @pytest.mark.parametrize("status", [401, 403])
 def test_who_is_not_let_in_is_told_at_once(status: int, peer: HttpPeer, make_client: MakeClient) -> None:
     peer.on("server/discover", lambda turn: turn.status(status))
