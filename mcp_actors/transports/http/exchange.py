@@ -18,7 +18,7 @@ from mcp_actors.protocol.http.answers import answers, error_in
 from mcp_actors.protocol.http.event_stream import EventTooLarge
 from mcp_actors.protocol.http.reconnection import Pace, Reconnection
 from mcp_actors.protocol.http.request_headers import Outbound, RequestHeaders
-from mcp_actors.protocol.jsonrpc import Batch, Id, Request, scan
+from mcp_actors.protocol.jsonrpc import METHOD_NOT_FOUND, Batch, Id, Request, error_frame, scan
 from mcp_actors.transports.http.dialogue import REFUSALS, TooLarge, reply_of
 from mcp_actors.transports.http.engine import Errand
 from mcp_actors.transports.http.faults import broken, redirect, unauthorized
@@ -215,11 +215,18 @@ class Exchange:
         """Read a stream to its end, and those that continue it."""
         following: urllib3.BaseHTTPResponse | None = response
         while following is not None:
+            ended = False
             try:
                 reading.follow(following, self.grip)
+                ended = True
             except (urllib3.exceptions.HTTPError, OSError) as error:
                 logger.debug("a stream broke: %s", error)
             if reading.answered:
+                return
+            if ended and self.outbound.probing:
+                # As any other success without an answer in it: no server of the stateless era does so.
+                words = f"no answer to {self.outbound.method} in its stream"
+                self._wire.inbox.deliver(error_frame(self.ids[0], METHOD_NOT_FOUND, words))
                 return
             following = None if self.outbound.modern else self._resume(reading.story, reading.lasted)
         self.fail(Ending(EndKind.BROKEN, "the stream ended before the answer"), sent=True)

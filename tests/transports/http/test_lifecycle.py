@@ -223,6 +223,11 @@ def refuse(code: int, status: int, data: Any = None) -> Any:
     return lambda turn: turn.refuse(code, "no", status, data)
 
 
+def refuse_in_a_stream(turn: Turn) -> None:
+    error = {"code": -32600, "message": "no session"}
+    turn.stream().send({"jsonrpc": "2.0", "id": None, "error": error}).end()
+
+
 LEGACY = {
     "400 empty": lambda turn: turn.status(400),
     "404 html": lambda turn: turn.status(404, b"<html>", "text/html"),
@@ -235,6 +240,8 @@ LEGACY = {
     "200 older versions": lambda turn: turn.answer({"supportedVersions": ["2025-11-25"], "capabilities": {}}),
     "200 html": lambda turn: turn.status(200, b"<html>", "text/html"),
     "500 -32603": refuse(-32603, 500),
+    "stream of nothing": lambda turn: turn.stream().end(),
+    "stream without id": refuse_in_a_stream,
 }
 
 
@@ -259,9 +266,18 @@ def test_a_modern_refusal_is_no_reason_to_fall_back(peer: HttpPeer, make_client:
 
 
 @pytest.mark.requirement("negotiation:era")
-@pytest.mark.parametrize("status", [500, 502, 503, 429])
-def test_an_outage_says_nothing_about_the_era(status: int, peer: HttpPeer, make_client: MakeClient) -> None:
-    peer.once("server/discover", lambda turn: turn.status(status))
+@pytest.mark.parametrize("outage", [500, 502, 503, 429, "a broken stream"])
+def test_an_outage_says_nothing_about_the_era(
+    outage: int | str, peer: HttpPeer, make_client: MakeClient
+) -> None:
+    def fail(turn: Turn) -> None:
+        if isinstance(outage, int):
+            turn.status(outage)
+        else:
+            turn.stream()
+            turn.drop()
+
+    peer.once("server/discover", fail)
     assert make_client(peer).wait_ready().protocol_version == STATELESS
     assert peer.turns("initialize") == []
 
