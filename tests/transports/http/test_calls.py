@@ -86,6 +86,22 @@ def test_what_the_server_asks_in_a_stream_is_answered_by_a_post(
     assert answer.headers["mcp-session-id"] == "session-1-of-a-test"
 
 
+def test_what_a_stateless_server_asks_in_a_stream_is_not_answered(
+    peer: HttpPeer, make_client: MakeClient
+) -> None:
+    def work(turn: Turn) -> None:
+        stream = turn.stream()
+        for method in ("ping", "roots/list"):
+            stream.send({"jsonrpc": "2.0", "id": method, "method": method})
+        stream.answer(text("done")).end()
+
+    peer.calls["work"] = work
+    client = make_client(peer, roots=["file:///tmp"])
+    assert client.call_tool("work").text == "done"
+    assert client.call_tool("echo", {}).text == "{}"
+    assert {turn.rpc for turn in peer.heard} == {"server/discover", "tools/call"}
+
+
 @pytest.mark.requirement("feature:mrtr")
 def test_what_the_server_needs_first_is_given_in_another_round(
     peer: HttpPeer, make_client: MakeClient

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import threading
+import zlib
 from typing import Any
 
 import pytest
@@ -266,6 +268,31 @@ def test_the_rest_of_an_answer_is_not_waited_for_where_nobody_listens_any_more(
     assert error.outcome == "unknown"
 
 
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_events_of_a_compressed_stream_are_heard_as_they_come(
+    encoding: str, peer: HttpPeer, make_client: MakeClient
+) -> None:
+    heard = threading.Event()
+
+    def work(turn: Turn) -> None:
+        compressor = zlib.compressobj(wbits=31 if encoding == "gzip" else 15)
+
+        def say(message: Any) -> None:
+            data = compressor.compress(f"data: {json.dumps(message)}\n\n".encode())
+            stream.write(data + compressor.flush(zlib.Z_SYNC_FLUSH))
+
+        stream = turn.stream(Content_Encoding=encoding)
+        say({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}})
+        assert heard.wait(BOUND)
+        say(turn.result(text("done")))
+        stream.write(compressor.flush()).end()
+
+    peer.calls["work"] = work
+    client = make_client(peer, log_handler=lambda *_: heard.set())
+    with opened_at_the_end(heard):
+        assert client.call_tool("work").text == "done"
+
+
 def test_a_broken_stream_of_an_answer_is_resumed(make_peer: MakePeer, make_client: MakeClient) -> None:
     peer = make_peer("2025-11-25", listens=False)
     calls: list[Turn] = []
@@ -286,6 +313,30 @@ def test_a_broken_stream_of_an_answer_is_resumed(make_peer: MakePeer, make_clien
     assert make_client(peer).call_tool("work").text == "after all"
     assert len(peer.turns("tools/call")) == 1
     assert peer.turns("GET")[-1].headers["mcp-session-id"] == "session-1-of-a-test"
+
+
+def test_a_server_that_asks_for_time_is_given_it_before_the_rest_of_an_answer(
+    make_peer: MakePeer, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rests: list[float] = []
+    monkeypatch.setattr("mcp_actors.transports.http.grip.Grip.rest", lambda _, seconds: rests.append(seconds))
+    peer = make_peer("2025-11-25", listens=False)
+    calls: list[Turn] = []
+
+    def work(turn: Turn) -> None:
+        calls.append(turn)
+        turn.stream().send(id="a-1", retry=7000).end()
+
+    peer.calls["work"] = work
+    client = make_client(peer).wait_ready()
+    peer.await_turns("GET")
+    # The next one has no event before it breaks: both the id and the time stay what they were.
+    peer.once("GET", lambda turn: turn.stream().end())
+    peer.on("GET", lambda turn: turn.stream().send(calls[0].result(text("after all"))).end())
+    assert client.call_tool("work").text == "after all"
+    assert [turn.headers["last-event-id"] for turn in peer.turns("GET")[1:]] == ["a-1", "a-1"]
+    assert len(rests) == 2
+    assert min(rests) >= 7.0
 
 
 def test_a_stream_that_breaks_again_and_again_is_resumed_a_few_times_only(
