@@ -106,7 +106,13 @@ class Exchange:
 
     def go(self) -> None:
         """All of it, from the beginning."""
-        self._wire.await_turn(self.outbound)
+        wire = self._wire
+        wire.await_turn(self.outbound)
+        if wire.settled and wire.legacy is None:
+            failure = wire.fall_back(self.grip.on_held)
+            if failure is not None:
+                wire.finish(failure, self.ids)
+                return
         if not self.grip.was_cut:
             self.post()
 
@@ -185,7 +191,7 @@ class Exchange:
 
     def _look_for_sse(self, status: int, frame: bytes | None) -> None:
         # MCP 2025-03-26, transports: servers of the first revision answer a GET with an endpoint to POST to.
-        if self._wire.fall_back() is None:
+        if self._wire.fall_back(self.grip.on_held) is None:
             self.post()
         elif frame is not None:
             self._wire.inbox.deliver(frame)

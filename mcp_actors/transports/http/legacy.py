@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 import urllib3
@@ -38,8 +38,9 @@ class LegacyLine:
     ``endpoint`` is where to POST to, once the server has said so.
     """
 
-    def __init__(self, wire: HttpWire, url: str) -> None:
+    def __init__(self, wire: HttpWire, url: str, on_held: Callable[[Ending | None], object] | None) -> None:
         self._wire = wire
+        self._on_held = on_held
         self._url = url
         self._grip = Grip()
         self._grip.on_held = self._hold
@@ -57,8 +58,11 @@ class LegacyLine:
             deadline = Deadline.after(_SIGN_SECONDS)
         if self.endpoint is not None:
             return None
+        ending = self._ending
+        if not self._told.is_set():
+            ending = Ending(EndKind.REFUSED, f"{self._wire.label} began no event stream in time")
         self.abandon()
-        return self._ending
+        return ending
 
     def abandon(self) -> None:
         """The wire ends. Any thread."""
@@ -66,6 +70,8 @@ class LegacyLine:
 
     def _hold(self, hindrance: Ending | None) -> None:
         self._held = hindrance is not None
+        if self._on_held is not None:
+            self._on_held(hindrance)
 
     def _run(self) -> None:
         try:

@@ -39,14 +39,9 @@ class HttpTransport:
         self.find_tool: Callable[[str], Tool | None] = _nobody
 
     def open(self, deadline: Deadline) -> HttpWire:
-        """A new wire. An older server that is known to be one is connected to at once."""
-        settings = self._settings
-        wire = HttpWire(self._engine(), settings, self._tool_headers, self.label)
-        failure = wire.fall_back() if settings.legacy else None
-        if failure is not None:
-            wire.close(deadline)
-            raise OpenFailed(failure)
-        return wire
+        """A new wire. Nobody is waited for: that is done by the first exchange."""
+        del deadline
+        return HttpWire(self._engine(), self._settings, self._tool_headers, self.label)
 
     def surface(self, tools: list[Tool]) -> list[Tool]:
         """Without those whose annotations for headers break the rules: MCP 2026-07-28 wants them dropped."""

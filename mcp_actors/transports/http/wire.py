@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import threading
 import time
 from collections import deque
@@ -81,6 +82,8 @@ class HttpWire:
         self.inbox = Inbox(settings.max_frame_bytes)
         self.crew = Crew(f"mcp-http-{label}", settings.max_exchanges + _RESERVE)
         self.dialogues = Dialogues(engine, settings)
+        #: Whether the URL is known to be of the older transport, and its line, once it is there.
+        self.settled = settings.legacy
         self.legacy: LegacyLine | None = None
         self.on_lost: OnLost | None = None
         self.on_held: OnHeld | None = None
@@ -106,7 +109,7 @@ class HttpWire:
             if outbound.modern:
                 # MCP 2026-07-28, transports: closing the stream is the cancellation, and the only one.
                 return SendVerdict.SENT
-        if outbound.probing and self.legacy is not None:
+        if outbound.probing and (self.settled or self.legacy is not None):
             # The older transport is of the handshake era; some of its servers would leave us waiting.
             return self.inbox.put(error_frame(exchange.ids[0], METHOD_NOT_FOUND, "HTTP+SSE has one era"))
         if not self.enter(exchange):
@@ -120,7 +123,7 @@ class HttpWire:
     def lend(self, frame: bytes, token: int) -> HttpLoan | None:
         """The exchange for a caller's own thread, where it need not wait for anything but a socket."""
         del token
-        if not self.dialogues.simple or self.legacy is not None:
+        if not self.dialogues.simple or self.settled or self.legacy is not None:
             return None
         if not (self._turn.is_set() and self.listening.is_set()):
             return None
@@ -218,6 +221,9 @@ class HttpWire:
     ) -> None:
         """Requests came to nothing. If the server cannot be reached at all, the wire is over."""
         if exchange.outbound.method == _INITIALIZED:
+            if outcome == "unknown":
+                # It may have arrived, and the server may have something to say.
+                self.accepted(exchange.outbound)
             self._turn.set()
         if ending.kind is EndKind.REFUSED and not self._in_touch():
             self.finish(ending, ids)
@@ -270,12 +276,15 @@ class HttpWire:
         if self.on_gap is not None and not self._over:
             self.on_gap(reason)
 
-    def fall_back(self) -> Ending | None:
-        """Look for the older HTTP+SSE behind this URL; why there is none, or None if there is."""
-        self._line = line = LegacyLine(self, self._settings.url)
+    def fall_back(self, on_held: Callable[[Ending | None], object] | None) -> Ending | None:
+        """Look for the older HTTP+SSE behind this URL; why there is none, or None if there is.
+
+        Where it is known to be there, the handshake's own deadline is the only one.
+        """
+        self._line = line = LegacyLine(self, self._settings.url, on_held)
         if self._over:
             return _CLOSED
-        seconds = min(_SEARCH_SECONDS, self._settings.connect_timeout)
+        seconds = math.inf if self.settled else min(_SEARCH_SECONDS, self._settings.connect_timeout)
         failure = line.connect(Deadline.after(seconds))
         if failure is None:
             assert line.endpoint is not None

@@ -281,3 +281,33 @@ def test_a_message_that_is_not_allowed_says_what_its_token_lacks(old: OldPeer, m
         client.call_tool("echo", {})
     assert caught.value.details["scopes_wanted"] == ["write"]
     assert client.call_tool("echo", {}).text == "{}"
+
+
+@pytest.mark.requirement("connection:init-timeout")
+def test_a_slow_older_server_has_the_time_of_the_handshake(
+    old: OldPeer, make: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_actors.transports.http.wire._SEARCH_SECONDS", 0.0)
+    client = make("sse", old.peer.url, init_timeout=BOUND).wait_ready()
+    assert client.call_tool("echo", {"n": 1}).text == '{"n": 1}'
+
+
+def test_an_older_server_is_not_looked_for_for_long(
+    old: OldPeer, make: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_actors.transports.http.wire._SEARCH_SECONDS", 0.05)
+    old.peer.on("GET", lambda turn: turn.await_end())
+    with pytest.raises(errors.StartFailed, match="HTTP 405 to initialize, and no event stream either"):
+        make("http", old.peer.url, init_timeout=BOUND).wait_ready()
+
+
+def test_a_client_is_closed_at_once_while_an_older_server_is_waited_for(
+    old: OldPeer, make: Callable[..., Client]
+) -> None:
+    old.peer.on("GET", lambda turn: turn.await_end())
+    client = make("sse", old.peer.url, init_timeout=600.0, request_timeout=600.0)
+    waiting = in_thread(client.wait_ready)
+    old.peer.await_turns("GET")
+    client.close()
+    with pytest.raises(errors.ClientClosed):
+        waiting.result(BOUND)

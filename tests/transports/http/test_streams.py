@@ -69,6 +69,16 @@ def test_news_of_the_handshake_era_come_over_the_stream_that_get_opens(
     assert peer.turns("GET")[0].headers["accept"] == "text/event-stream"
 
 
+def test_a_handshake_whose_last_word_may_be_lost_goes_on_as_if_it_was_heard(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer("2025-11-25")
+    peer.once("notifications/initialized", Turn.reset)
+    client = make_client(peer).wait_ready()
+    peer.await_listener()
+    assert client.call_tool("echo", {}).text == "{}"
+
+
 def test_the_first_call_finds_the_stream_open_over_which_its_server_asks_back(
     make_peer: MakePeer, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
