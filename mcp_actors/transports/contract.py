@@ -181,7 +181,7 @@ class Loan(Protocol):
     """A request that is to be carried out by the thread that waits for its answer."""
 
     def enter(self) -> bool:
-        """Be counted among what the wire does, so that its end finds the request. False: it is over.
+        """Be counted among what the wire does, so that its end finds the request. False: ``send`` it.
         That thread only, once, before ``run``."""
 
     def run(self, deadline: Deadline) -> bytes | None:

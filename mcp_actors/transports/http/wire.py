@@ -46,6 +46,8 @@ _NOTICE_SECONDS: Final = 30.0
 _SEARCH_SECONDS: Final = 5.0
 #: How long to wait for threads that were told to end: they do at once, unless they look up a name or log in.
 _PARTING_SECONDS: Final = 2.0
+#: How many exchanges there may be for another one to be lent: for more there are no connections kept.
+_MOST_LENT: Final = 64
 #: Threads beyond those for callers: for streams, for answers to the server, for what nobody waits for.
 _RESERVE: Final = 64
 _CLOSED: Final = Ending(EndKind.CLOSED, "the connection was closed")
@@ -161,10 +163,10 @@ class HttpWire:
     # For the exchanges, on their threads.
 
     def enter(self, exchange: Exchange) -> bool:
-        """An exchange is about to begin; False: the wire is over."""
+        """An exchange is about to begin; False: the wire is over, or has lent enough."""
         outbound = exchange.outbound
         with self._lock:
-            if self._over:
+            if self._over or (exchange.lent and len(self._running) >= _MOST_LENT):
                 return False
             self._mind_notices(exchange)
             self._running.add(exchange)

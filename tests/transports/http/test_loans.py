@@ -7,6 +7,7 @@ import random
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -21,6 +22,7 @@ from mcp_actors.protocol.conversation import Conversation
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.events import Called, Departed
 from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.runtime.slot import WorkSlot
 from mcp_actors.telemetry.events import RequestStarted, RequestStopped, TransportIo
 from mcp_actors.transports.contract import Lends
 from mcp_actors.transports.http.connections import HeldConnection
@@ -508,6 +510,67 @@ def test_closing_waits_for_a_caller_who_is_slow_to_let_go(client: Client) -> Non
     assert loan.run(Deadline.after(BOUND)) is None
     closing.result(BOUND)
     assert order == ["let go", "closed"]
+
+
+@pytest.mark.requirement("flow:mailbox-bound")
+def test_callers_who_wait_for_nobody_do_not_fill_the_mailbox(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    callers, constant = 80, 128
+    tree, gate, waiting = client._trees.value, threading.Event(), set[int]()
+    assert tree is not None
+    assert tree.connection is not None
+    listen, handle = WorkSlot._listen, ConnectionMachine.handle
+
+    def watched(slot: WorkSlot[Any], deadline: Deadline) -> None:
+        waiting.add(threading.get_ident())
+        listen(slot, deadline)
+
+    def held_up(machine: ConnectionMachine, event: Any) -> Any:
+        gate.wait(4 * BOUND)
+        return handle(machine, event)
+
+    def call_on() -> None:
+        while not gate.is_set():
+            client.call_tool("echo", {}, timeout=60.0)
+
+    client.call_tool("echo", {})
+    monkeypatch.setattr(WorkSlot, "_listen", watched)
+    monkeypatch.setattr(ConnectionMachine, "handle", held_up)
+    with opened_at_the_end(gate):
+        work = [in_thread(call_on) for _ in range(callers)]
+        # Everybody has gone as far as one can without the connection.
+        until(lambda: len(waiting) == callers, time.monotonic() + 4 * BOUND, lambda: f"{len(waiting)} wait")
+        gate.set()
+        for one in work:
+            one.result(4 * BOUND)
+    assert 64 < tree.connection.greatest_mailbox_depth <= 1 + callers + constant
+
+
+def test_only_so_many_exchanges_are_lent_at_once(
+    peer: HttpPeer, client: Client, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_actors.transports.http.wire._MOST_LENT", 1)
+    gate = threading.Event()
+
+    def work(turn: Turn) -> None:
+        gate.wait(BOUND)
+        turn.answer(text("done"))
+
+    peer.calls["work"] = work
+    client.call_tool("echo", {})
+    until(lambda: nothing_runs(client))
+    with opened_at_the_end(gate):
+        call = in_thread(lambda: client.call_tool("work").text)
+        peer.await_turns("tools/call", 2)
+        watch.askers.clear()
+        assert client.call_tool("echo", {}).text == "{}"
+        assert watch.askers == []
+        gate.set()
+        assert call.result(BOUND) == "done"
+    until(lambda: nothing_runs(client))
+    assert client.call_tool("echo", {}).text == "{}"
+    assert watch.askers == [threading.current_thread()]
 
 
 class Pause:
