@@ -88,6 +88,7 @@ def test_a_url_is_shown_without_query_fragment_and_user() -> None:
         ("https://s.example/mcp?tenant=1", "https://s.example/mcp?tenant=1", True),
         ("https://s.example.evil/mcp", "https://s.example/mcp", False),
         ("nonsense", "https://s.example/mcp", False),
+        ("https://s.example.evil\\@s.example/mcp", "https://s.example/mcp", False),
     ],
 )
 def test_metadata_cover_their_resource_and_what_lies_below(resource: str, server: str, covered: bool) -> None:

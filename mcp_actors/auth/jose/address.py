@@ -15,6 +15,9 @@ def origin(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in _PORTS or not parts.hostname:
         raise ValueError("an http or https URL with a host is needed")
+    # For some the host ends at a backslash, for others a user name goes on.
+    if "\\" in parts.netloc:
+        raise ValueError("a URL that can be read in two ways")
     host = parts.hostname.encode("idna").decode() if not parts.hostname.isascii() else parts.hostname
     if ":" in host:
         host = f"[{host}]"

@@ -156,6 +156,9 @@ def merged(headers: Mapping[str, str], others: Mapping[str, str]) -> dict[str, s
 def origin(url: str) -> tuple[str, str, int | None]:
     """Scheme, host and port of a URL. Raises ValueError."""
     parts = urlsplit(url)
+    # What stands before them is a user name here, and elsewhere, as in urllib3, the host that is gone to.
+    if "@" in parts.netloc or "\\" in parts.netloc:
+        raise ValueError("an address that can be read in two ways")
     usual = {"http": 80, "https": 443}.get(parts.scheme)
     return parts.scheme, (parts.hostname or "").lower(), parts.port or usual
 

@@ -62,6 +62,21 @@ def test_no_redirect_leads_to_another_origin(
     assert other.connections == 0
 
 
+@pytest.mark.requirement("security:oauth")
+@pytest.mark.parametrize(
+    "start", ["http://{other}\\@{home}/mcp", "//{other}\\@{home}/mcp", "http://{other}@{home}/mcp"]
+)
+def test_an_address_that_can_be_read_in_two_ways_is_not_gone_to(
+    start: str, peer: HttpPeer, make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    other = make_peer()
+    names = {"home": peer.url.split("/")[2], "other": other.url.split("/")[2]}
+    peer.on("server/discover", lambda turn: turn.status(307, Location=start.format(**names)))
+    with pytest.raises(errors.StartFailed):
+        make_client(peer, auth="a-token", max_failed_starts=1).wait_ready()
+    assert (len(peer.heard), other.connections) == (1, 0)
+
+
 def test_a_loop_of_redirects_ends(peer: HttpPeer, client: Client) -> None:
     peer.calls["echo"] = lambda turn: turn.status(307, Location="/mcp")
     with pytest.raises(errors.ConnectionLost, match="8 times in a row"):
