@@ -58,7 +58,7 @@ def find_authorization_server(fetcher: Fetcher, issuer: str, headers: dict[str, 
         if reply.status == 200 and reply.members is not None:
             return read(reply, (issuer,))
         tried.append(f"{shown(candidate)} ({reply.summary if reply.status != 200 else 'no JSON object'})")
-        if reply.status >= 500:
+        if reply.passing:
             raise AuthorizationFailed(f"{WHAT} cannot be read: {tried[-1]}", retryable=True)
     raise AuthorizationFailed(
         f"the authorization server {shown(issuer)} publishes no metadata: tried {', '.join(tried)}"

@@ -81,7 +81,7 @@ def _legacy(fetcher: Fetcher, server_url: str, pinned: str | None) -> Authorizat
             f"but the client's credentials belong to {shown(pinned)}"
         )
     reply = fetcher.get(authorization_server.candidates(root)[0], authorization_server.WHAT, _HEADERS)
-    if reply.status >= 500:
+    if reply.passing:
         raise AuthorizationFailed(
             f"{authorization_server.WHAT} at {shown(reply.url)} cannot be read: {reply.summary}",
             retryable=True,

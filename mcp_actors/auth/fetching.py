@@ -33,6 +33,7 @@ _MAX_REDIRECTS: Final = 3
 _GRACE: Final = 1.0
 _SAME_METHOD: Final = frozenset({307, 308})
 _REDIRECTS: Final = frozenset({301, 302, 303}) | _SAME_METHOD
+_TOO_MANY: Final = 429
 
 
 class Network(Struct, frozen=True):
@@ -61,6 +62,11 @@ class Reply(Struct, frozen=True):
         except codec.DecodeFailed:
             return None
         return value if isinstance(value, dict) else None
+
+    @property
+    def passing(self) -> bool:
+        """Whether the answer says nothing of the matter: the server is down, or was asked too often."""
+        return self.status >= 500 or self.status == _TOO_MANY
 
     @property
     def summary(self) -> str:

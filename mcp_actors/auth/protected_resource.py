@@ -46,7 +46,7 @@ def find_protected_resource(
         return _read(_answered(fetcher.get(announced, WHAT, headers)), server_url)
     for candidate in well_known(server_url):
         reply = fetcher.get(candidate, WHAT, headers)
-        if reply.status >= 500:
+        if reply.passing:
             return _read(_answered(reply), server_url)
         # A web site may answer every address with a page of its own: that is no metadata document.
         if reply.status == 200 and reply.members is not None:
@@ -65,7 +65,7 @@ def _answered(reply: Reply) -> Reply:
     if reply.status != 200 or reply.members is None:
         why = reply.summary if reply.status != 200 else "its answer is no JSON object"
         raise AuthorizationFailed(
-            f"{WHAT} at {shown(reply.url)} cannot be read: {why}", retryable=reply.status >= 500
+            f"{WHAT} at {shown(reply.url)} cannot be read: {why}", retryable=reply.passing
         )
     return reply
 

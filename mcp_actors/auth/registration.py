@@ -166,5 +166,5 @@ def _refusal(reply: Reply, secrets: tuple[str, ...]) -> AuthorizationFailed:
     return AuthorizationFailed(
         f"{WHAT} {shown(reply.url)} refused the client: {why}; register it by hand and pass client_id=, "
         "or pass a redirect_uri= that the server accepts",
-        retryable=reply.status >= 500,
+        retryable=reply.passing,
     )

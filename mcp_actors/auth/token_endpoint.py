@@ -20,6 +20,8 @@ __all__ = ["TokenRefused", "answer_of", "refresh_parameters", "request_tokens"]
 
 WHAT: Final = "the token endpoint"
 _HEADER_SAFE: Final = re.compile(r"[\x21-\x7E]{1,16384}")
+#: Not about what was shown, which is as good as before.
+_PASSING: Final = frozenset({"temporarily_unavailable", "server_error", "slow_down"})
 _CODE: Final = re.compile(r"[\x20-\x7E]{1,64}")
 
 
@@ -82,15 +84,17 @@ def _error(reply: Reply) -> str | None:
 
 def _refusal(reply: Reply, secrets: tuple[str, ...]) -> AuthorizationFailed:
     where, code = f"{WHAT} {shown(reply.url)}", _error(reply)
-    if code is None or reply.status >= 500:
+    if code is None or reply.passing:
         why = reply.summary if reply.status != 200 else "its answer is no token"
         return AuthorizationFailed(
-            f"{where} gave no token: {presentable(why, 300, secrets)}", retryable=reply.status >= 500
+            f"{where} gave no token: {presentable(why, 300, secrets)}", retryable=reply.passing
         )
     # A server may repeat what it was told, in any place.
     code = presentable(code, 64, secrets)
     said = (reply.members or {}).get("error_description")
     said = f" ({presentable(said, 200, secrets)})" if isinstance(said, str) and said else ""
+    if code in _PASSING:
+        return AuthorizationFailed(f"{where} gave no token: {code}{said}", retryable=True)
     return TokenRefused(f"{where} refused: {code}{said}", details={"error": code})
 
 

@@ -174,12 +174,13 @@ def test_a_server_of_2025_03_26_without_any_metadata_has_the_default_endpoints(
     clean(server)
 
 
+@pytest.mark.parametrize("status", [503, 429])
 @pytest.mark.parametrize("endpoint", ["prm", "metadata"])
 def test_a_failing_metadata_endpoint_is_not_taken_for_a_missing_one(
-    serve: Start, person: Person, endpoint: str
+    serve: Start, person: Person, endpoint: str, status: int
 ) -> None:
-    server = serve(announce=None, prm=(), faults={endpoint: Fault(failing(503))})
-    with pytest.raises(AuthorizationFailed, match="HTTP 503") as raised:
+    server = serve(announce=None, prm=(), faults={endpoint: Fault(failing(status))})
+    with pytest.raises(AuthorizationFailed, match=f"HTTP {status}") as raised:
         call(authorizer(server, person), server)
     assert raised.value.retryable
     assert person.pages == []

@@ -19,7 +19,7 @@ from mcp_actors.auth.ledger import Ledger
 from mcp_actors.errors import AuthorizationFailed, RequestTimeout
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports.http.authorizer import Attempt, Identifies, Refusal
-from tests.auth.authorization_server import AuthorizationServer, Fault, failing
+from tests.auth.authorization_server import AuthorizationServer, Fault, Reply, failing
 from tests.auth.calling import Person, call
 from tests.auth.conftest import Start
 from tests.auth.test_flow import METADATA_URL, authorizer, clean, let_pass
@@ -119,15 +119,25 @@ def test_a_process_that_never_lets_go_is_not_waited_for_for_ever(
     assert raised.value.retryable
 
 
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (failing(503), "HTTP 503"),
+        (failing(429), "HTTP 429"),
+        (Reply(429, (), b'{"error": "too_many_requests"}'), "HTTP 429"),
+        (Reply(400, (), b'{"error": "temporarily_unavailable"}'), "temporarily_unavailable"),
+        (Reply(400, (), b'{"error": "slow_down"}'), "slow_down"),
+    ],
+)
 def test_a_refresh_while_the_server_is_down_is_an_error_and_no_new_login(
-    serve: Start, person: Person
+    serve: Start, person: Person, reply: Reply, words: str
 ) -> None:
     server = serve()
     mine = authorizer(server, person)
     assert call(mine, server) == 200
     server.revoke_tokens("access")
-    server.settings.faults["token"] = Fault(failing(503))
-    with pytest.raises(AuthorizationFailed, match="HTTP 503") as raised:
+    server.settings.faults["token"] = Fault(reply)
+    with pytest.raises(AuthorizationFailed, match=words) as raised:
         call(mine, server)
     assert raised.value.retryable
     server.settings.faults.clear()
