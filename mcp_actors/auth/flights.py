@@ -122,10 +122,10 @@ class Flights:
         """
         # The process is part of the key: in a forked child nobody flies what the parent began.
         place = (os.getpid(), key)
-        mine = Flight()
-        flight = self._next(place, mine, deadline, purpose)
+        mine = flight = Flight()
         begun = False
         try:
+            flight = self._next(place, mine, deadline, purpose)
             if flight is mine:
                 flight.start(job, lambda: self._flying.pop(place, None))
             begun = True
@@ -134,10 +134,10 @@ class Flights:
             raise _too_late(flight, purpose) from None
         except BaseException:
             flight.cancel()
-            if not begun:
+            if not begun and self._flying.get(place) is mine:
                 # Its thread may not exist: nobody else would answer those who wait already.
                 self._flying.pop(place, None)
-                flight.landed.set(interrupted())
+                mine.landed.set(interrupted())
             raise
         finally:
             if held is not None:

@@ -338,3 +338,47 @@ def test_closing_the_client_ends_what_its_authorizer_has_under_way() -> None:
     client.close()
     client.close()
     assert auth.closed >= 1
+
+
+class Interrupting(dict[Any, Any]):
+    """A table in which somebody presses Ctrl-C right after the flight was entered, and before it began."""
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        super().setdefault(key, default)
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_right_after_a_flight_was_entered_leaves_the_way_free_for_the_next() -> None:
+    flights, begun = Flights(), threading.Event()
+    flights._flying = Interrupting()
+    with pytest.raises(KeyboardInterrupt):
+        flights.join("key", lambda _flight: None, Deadline.after(BOUND), "it")
+    left = dict(flights._flying)
+    flights._flying = left
+    flights.join("key", lambda _flight: begun.set(), Deadline.after(BOUND), "it")
+    assert begun.is_set()
+
+
+def test_an_interrupt_before_boarding_ends_the_flight_of_others_and_lets_it_land() -> None:
+    """As any other of who waits: the errand ends for all, and only its own thread clears the way."""
+    flights, flying, over = Flights(), threading.Event(), threading.Event()
+
+    def job(flight: Flight) -> None:
+        flying.set()
+        flight.cancelled.wait(Deadline.after(BOUND))
+        over.wait(BOUND)
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(flights.join, "key", job, Deadline.after(BOUND), "it")
+        assert flying.wait(BOUND)
+        with pytest.raises(KeyboardInterrupt):
+            flights.join("key", job, Deadline.after(BOUND), "it", _interrupt)
+        # It is on its way out and still there: nobody flies beside it.
+        assert len(flights._flying) == 1
+        over.set()
+        assert waiting.exception(BOUND) is None
+    assert not flights._flying
+
+
+def _interrupt(_hindrance: object) -> None:
+    raise KeyboardInterrupt
