@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import secrets
 import threading
 from collections.abc import Callable, Iterator
@@ -97,27 +98,16 @@ class Login:
         self._errand.flight.cancelled.on_set(lambda _: self._answer.set(interrupted()))
         self._listen(expected.state, self._answer)
         self._errand.enter(f"the login at {shown(endpoint)} is open", login_url=shown(endpoint))
-        self._open(url, endpoint)
-        if self._style.callback is not None:
-            threading.Thread(
-                target=_bring,
-                args=(self._style.callback, self._answer),
-                name="mcp-actors-auth-callback",
-                daemon=True,
-            ).start()
+        context = contextvars.copy_context()
+        threading.Thread(
+            target=context.run,
+            args=(_show, self._style, url, self._answer),
+            name="mcp-actors-auth-callback",
+            daemon=True,
+        ).start()
         code = code_from(self._redirected(endpoint), expected, self._errand.confidences.values)
         self._errand.confidences.add(code)
         return code
-
-    def _open(self, url: str, endpoint: str) -> None:
-        try:
-            (self._style.open_url or open_browser)(url)
-        except AuthorizationFailed:
-            raise
-        except Exception as error:
-            raise AuthorizationFailed(
-                f"{_ADDRESS} {shown(endpoint)} could not be opened: open_url raised {type(error).__name__}"
-            ) from error
 
     def _redirected(self, endpoint: str) -> str:
         try:
@@ -131,8 +121,29 @@ class Login:
         return answer
 
 
+def _show(style: LoginStyle, url: str, answer: Slot[Answer]) -> None:
+    """Have the page shown and, where nobody listens for the answer, have that brought.
+
+    On a thread of its own: a browser may return only when it is closed, and a person may never type anything.
+    """
+    try:
+        (style.open_url or open_browser)(url)
+    except AuthorizationFailed as error:
+        answer.set(error)
+        return
+    except BaseException as error:  # noqa: BLE001 - told to whoever waits for the answer
+        failure = AuthorizationFailed(
+            f"{_ADDRESS} {shown(url)} could not be opened: open_url raised {type(error).__name__}"
+        )
+        failure.__cause__ = error
+        answer.set(failure)
+        return
+    if style.callback is not None:
+        _bring(style.callback, answer)
+
+
 def _bring(callback: Callable[[], str], answer: Slot[Answer]) -> None:
-    """Have the user's callable bring the answer; on a thread of its own, for a person may never type it."""
+    """Have the user's callable bring the answer."""
     try:
         # object: what a user's callable returns is not known.
         brought: object = callback()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import http.client
 import os
 import signal
@@ -24,6 +25,8 @@ from tests.auth.calling import Person, call
 from tests.auth.conftest import Start
 from tests.auth.test_flow import clean
 from tests.conftest import BOUND
+
+who: contextvars.ContextVar[str] = contextvars.ContextVar("who", default="nobody")
 
 
 def visit(url: str) -> tuple[int, bytes]:
@@ -68,6 +71,7 @@ def test_the_browser_brings_the_answer_to_a_free_port_of_this_machine(serve: Sta
     assert call(OAuth(open_url=browser.open).bind(server.resource_url), server) == 200
     redirect_uri = dict(parse_qsl(urlsplit(browser.pages[0]).query))["redirect_uri"]
     assert redirect_uri.startswith("http://127.0.0.1:")
+    assert browser.opened.wait(BOUND)
     assert browser.visits[0][0] == 200
     with pytest.raises(ConnectionError):
         visit(redirect_uri)
@@ -235,6 +239,53 @@ def test_a_page_that_cannot_be_opened_ends_the_login(serve: Start, monkeypatch: 
     monkeypatch.setattr("webbrowser.open", lambda _url: False)
     with pytest.raises(AuthorizationFailed, match="no browser can be opened"):
         open_browser("https://login.example")
+
+
+def test_a_browser_that_returns_when_it_is_closed_holds_nobody_up(serve: Start) -> None:
+    server, browser, closed = serve(), Browser(), threading.Event()
+
+    def open_and_stay(url: str) -> None:
+        browser.open(url)
+        closed.wait(4 * BOUND)
+
+    mine = OAuth(open_url=open_and_stay).bind(server.resource_url)
+    try:
+        assert call(mine, server) == 200
+    finally:
+        closed.set()
+
+
+def test_a_browser_that_never_returns_is_given_up_with_the_login(serve: Start) -> None:
+    server, opened, closed = serve(), threading.Event(), threading.Event()
+
+    def stay(_url: str) -> None:
+        opened.set()
+        closed.wait(4 * BOUND)
+
+    mine = OAuth(open_url=stay, timeout=0.2).bind(server.resource_url)
+    try:
+        with pytest.raises(AuthorizationFailed, match="nobody finished the login"):
+            call(mine, server)
+        assert opened.is_set()
+    finally:
+        closed.set()
+
+
+def test_open_url_and_callback_see_the_context_of_the_call(serve: Start) -> None:
+    server, person = serve(), Person()
+    seen: list[str] = []
+    who.set("somebody")
+
+    def open_url(url: str) -> None:
+        seen.append(who.get())
+        person.open_url(url)
+
+    def callback() -> str:
+        seen.append(who.get())
+        return person.callback()
+
+    assert call(OAuth(open_url=open_url, callback=callback).bind(server.resource_url), server) == 200
+    assert seen == ["somebody", "somebody"]
 
 
 @pytest.mark.parametrize(
