@@ -54,7 +54,8 @@ class FileStorage:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = Path(path).expanduser()
+        # Where it is, not how it is called: by every name it has the same locks, and a link to it stays one.
+        self._path = Path(os.path.realpath(Path(path).expanduser()))
 
     def load_tokens(self, issuer: str, resource: str) -> Tokens | None:
         """See `TokenStorage`."""
@@ -111,16 +112,19 @@ class FileStorage:
             raise self._failure("read", error) from error
 
     def _write(self, document: _Document) -> None:
-        new = self._beside(f".{os.getpid()}.new")
+        # One name for all, who write one after the other: what a process left that died here does not stay.
+        new = self._beside(".new")
         try:
-            with contextlib.suppress(FileNotFoundError):
-                new.unlink()
+            new.unlink(missing_ok=True)
             with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY), "wb") as file:
                 file.write(codec.encode(document))
                 file.flush()
                 os.fsync(file.fileno())
             new.replace(self._path)
         except OSError as error:
+            # On a full disk half of it may lie there, secrets included.
+            with contextlib.suppress(OSError):
+                new.unlink(missing_ok=True)
             raise self._failure("written", error) from error
 
     @contextlib.contextmanager

@@ -124,8 +124,57 @@ def test_a_failed_write_leaves_the_old_file_whole(tmp_path: Path, monkeypatch: p
         patched.setattr(os, "fsync", fail)
         with pytest.raises(AuthorizationFailed, match="cannot be written: No space left"):
             storage.save_tokens(ISSUER, RESOURCE, None)
+    assert not list(tmp_path.glob("*.new"))
     assert storage.load_tokens(ISSUER, RESOURCE) == TOKENS
     storage.save_client(ISSUER, CLIENT)
+
+
+def test_what_a_process_left_that_died_over_its_write_is_cleared_away_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = FileStorage(tmp_path / "tokens.json")
+
+    def die(_new: Path, _target: Path) -> Path:
+        raise Died
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", die)
+        patched.setattr(Path, "unlink", lambda _path, **_: None)
+        patched.setattr(os, "getpid", lambda: 1)
+        with pytest.raises(Died):
+            storage.save_tokens(ISSUER, RESOURCE, TOKENS)
+    assert len(list(tmp_path.glob("*.new"))) == 1
+    storage.save_tokens(ISSUER, RESOURCE, TOKENS)
+    assert not list(tmp_path.glob("*.new"))
+
+
+class Died(BaseException):
+    """The process ended here."""
+
+
+def test_a_link_to_the_file_is_the_file(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    link, path = tmp_path / "link.json", tmp_path / "elsewhere" / "tokens.json"
+    link.symlink_to(path)
+    linked, direct = FileStorage(link), FileStorage(path)
+    linked.save_tokens(ISSUER, RESOURCE, TOKENS)
+    assert link.is_symlink()
+    assert direct.load_tokens(ISSUER, RESOURCE) == TOKENS
+    claim = linked.claim(ISSUER, RESOURCE)
+    assert claim is not None
+    assert direct.claim(ISSUER, RESOURCE) is None
+    claim.release()
+
+
+def test_a_file_stays_where_it_was_when_the_program_goes_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    storage = FileStorage("tokens.json")
+    storage.save_client(ISSUER, CLIENT)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert storage.load_client(ISSUER) == CLIENT
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"tokens": 5}', b"\xff", b"secret-of-the-file"])
@@ -140,6 +189,11 @@ def test_a_damaged_file_is_named_and_not_quoted(tmp_path: Path, content: bytes) 
 
 
 def test_a_place_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    with pytest.raises(AuthorizationFailed, match="cannot be read: Is a directory"):
+        FileStorage(tmp_path).load_client(ISSUER)
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(AuthorizationFailed, match="cannot be read: Too many levels of symbolic links"):
+        FileStorage(tmp_path / "loop").load_client(ISSUER)
     (tmp_path / "file").write_text("")
     storage = FileStorage(tmp_path / "file" / "tokens.json")
     with pytest.raises(AuthorizationFailed, match="cannot be read"):
