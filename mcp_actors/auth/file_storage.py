@@ -19,6 +19,7 @@ from mcp_actors.auth.storage import Claim
 from mcp_actors.auth.tokens import RegisteredClient, Tokens
 from mcp_actors.errors import AuthorizationFailed
 from mcp_actors.protocol import codec
+from mcp_actors.transports import inheritance
 
 __all__ = ["FileStorage"]
 
@@ -157,6 +158,8 @@ class FileStorage:
 class _FileLock:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        # In a forked child its copy would keep the lock should the parent die.
+        inheritance.remember(self)
 
     @classmethod
     def taken(cls, path: Path) -> _FileLock | None:
@@ -174,8 +177,14 @@ class _FileLock:
         return cls(descriptor)
 
     def release(self) -> None:
+        inheritance.release(self)
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             # Unlocked by hand: a child forked meanwhile holds a copy, whose existence would keep the lock.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
+
+    def forget(self) -> None:
+        """See `Inherited`."""
+        descriptor, self._descriptor = self._descriptor, -1
+        os.close(descriptor)

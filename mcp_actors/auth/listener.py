@@ -14,6 +14,7 @@ from mcp_actors.auth.redirect import state_of
 from mcp_actors.auth.urls import shown
 from mcp_actors.errors import AuthorizationFailed
 from mcp_actors.runtime.slot import Slot
+from mcp_actors.transports.inheritance import release, remember
 
 __all__ = ["Listener", "listener_for"]
 
@@ -42,6 +43,8 @@ class Listener:
         self._server = _Server((host, 80 if parts.port is None else parts.port), self)
         self.redirect_uri = redirect_uri or f"http://127.0.0.1:{self._server.server_address[1]}{_PATH}"
         self._thread: threading.Thread | None = None
+        # In a forked child nobody answers, and its copy would keep the address.
+        remember(self)
 
     def listen(self, state: str, answer: Slot[Any]) -> None:
         """From now on hand the URL with this ``state`` to ``answer``. No other visitor can end the login."""
@@ -57,7 +60,12 @@ class Listener:
             self._server.shutdown()
             self._thread.join(_JOIN_SECONDS)
             self._thread = None
+        release(self)
         self._server.server_close()
+
+    def forget(self) -> None:
+        """See `Inherited`."""
+        self._server.socket.close()
 
     def awaits(self, target: str) -> bool:
         """Whether the login waits for a browser that asks for ``target``. Threads of the server."""

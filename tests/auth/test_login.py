@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import http.client
+import multiprocessing
 import os
 import signal
 import socket
@@ -127,6 +128,19 @@ def test_a_stranger_cannot_end_the_login() -> None:
     finally:
         listener.close()
         listener.close()
+
+
+def test_the_address_of_a_login_is_free_afterwards_though_a_child_was_forked_meanwhile() -> None:
+    listener, done = Listener(), multiprocessing.get_context("fork").Event()
+    listener.listen("state", Slot[Any]())
+    child = multiprocessing.get_context("fork").Process(target=done.wait, args=(4 * BOUND,))
+    child.start()
+    try:
+        listener.close()
+        Listener(listener.redirect_uri).close()
+    finally:
+        done.set()
+        child.join(BOUND)
 
 
 def test_a_page_never_repeats_what_the_visitor_said() -> None:

@@ -244,6 +244,31 @@ def test_a_claim_released_by_the_parent_is_free_though_a_child_was_forked_meanwh
         child.join(BOUND)
 
 
+_FORKER = """
+import os, sys
+from mcp_actors.auth import FileStorage
+claim = FileStorage(sys.argv[1]).claim("https://login.example", "https://server.example/mcp")
+if os.fork() == 0:
+    print("forked", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_claim_ends_with_its_process_though_a_child_was_forked_meanwhile(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.json"
+    command = [sys.executable, "-c", _FORKER, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "forked\n"
+        assert FileStorage(path).claim(ISSUER, RESOURCE) is None
+        holder.kill()
+        holder.wait(BOUND)
+        # The child lives until its input ends.
+        claim = FileStorage(path).claim(ISSUER, RESOURCE)
+        assert claim is not None
+        claim.release()
+
+
 def test_a_claim_in_memory_does_not_outlive_its_process() -> None:
     storage = MemoryStorage()
     assert storage.claim(ISSUER, RESOURCE) is not None
