@@ -234,12 +234,14 @@ class GrantAuthorizer:
                 self._granted(errand, site, used.tokens.requested)
 
     def _stored(self, site: Site, old: Held | None) -> Tokens | None:
-        """What lies in the storage, if it is other than what we have and bound to our key."""
+        """What lies in the storage, if it is newer than what we have and bound to our key."""
         stored = self._storage.load_tokens(*site.key)
         if stored is None or stored.thumbprint != self._binding.thumbprint:
             return None
         self._confidences.add(stored.access_token, stored.refresh_token)
-        return None if old is not None and stored.access_token == old.tokens.access_token else stored
+        # A refresh token that is used twice could cost all that came of it.
+        known = () if old is None else (old.tokens.access_token, old.outdated)
+        return None if stored.access_token in known else stored
 
     def _refreshed(self, errand: Errand, site: Site, tokens: Tokens) -> bool:
         if tokens.refresh_token is None:
@@ -257,6 +259,8 @@ class GrantAuthorizer:
 
     def _keep(self, held: Held) -> None:
         self._hold(held)
+        lying = self._storage.load_tokens(*held.site.key)
+        held.outdated = None if lying is None else lying.access_token
         self._storage.save_tokens(*held.site.key, held.tokens)
 
     def _hold(self, held: Held) -> None:

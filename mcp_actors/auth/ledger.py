@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from mcp_actors.auth.discovery import Site
@@ -25,6 +25,8 @@ class Held:
     source: Literal["stored", "refreshed", "granted"]
     proven: bool = False
     """The server has taken it at least once."""
+    outdated: str | None = field(default=None, repr=False)
+    """The access token that lay in the storage before, and lies there still if these could not be saved."""
 
 
 @dataclass(slots=True, eq=False)
@@ -33,7 +35,7 @@ class Page:
 
     deadline: Deadline
     used: Held | None = None
-    sent: Mapping[str, str] | None = None
+    sent: Mapping[str, str] | None = field(default=None, repr=False)
     refusals: int = 0
     authorizations: int = 0
 

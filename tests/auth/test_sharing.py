@@ -382,3 +382,34 @@ def test_an_interrupt_before_boarding_ends_the_flight_of_others_and_lets_it_land
 
 def _interrupt(_hindrance: object) -> None:
     raise KeyboardInterrupt
+
+
+class Full(MemoryStorage):
+    """A storage on a disk that may be full."""
+
+    full = False
+
+    def save_tokens(self, issuer: str, resource: str, tokens: Tokens | None) -> None:
+        if self.full:
+            raise AuthorizationFailed("no space left on device")
+        super().save_tokens(issuer, resource, tokens)
+
+
+def test_tokens_that_could_not_be_saved_are_newer_than_those_that_lie_there(
+    serve: Start, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, storage = serve(), Full()
+    mine = authorizer(server, person, storage=storage)
+    assert call(mine, server) == 200
+    let_pass(monkeypatch, 3600)
+    storage.full = True
+    with pytest.raises(AuthorizationFailed, match="no space left"):
+        call(mine, server)
+    assert call(mine, server) == 200
+    storage.full = False
+    let_pass(monkeypatch, 2 * 3600)
+    assert call(mine, server) == 200
+    # The last one used is the last but one issued: none was used twice.
+    assert server.at("token")[-1].form["refresh_token"] == server.issued("refresh_token")[-2]
+    assert kept_in(storage, server).refresh_token == server.issued("refresh_token")[-1]
+    assert len(person.pages) == 1
