@@ -72,8 +72,10 @@ def refresh_parameters(tokens: Tokens) -> dict[str, str]:
 def _ask(errand: Errand, url: str, issuer: str, form: Mapping[str, str], credentials: Credentials) -> Reply:
     # All of it anew for each attempt: neither an assertion nor a proof may be seen twice.
     identity = credentials.parameters(issuer)
-    errand.confidences.add(identity.get("client_assertion"), credentials.client_secret)
-    headers = {**credentials.headers(), **errand.binding.proof("POST", url)}
+    proof = credentials.headers()
+    shown_there = proof.get("authorization", "").rpartition(" ")[2]
+    errand.confidences.add(identity.get("client_assertion"), credentials.client_secret, shown_there)
+    headers = {**proof, **errand.binding.proof("POST", url)}
     return errand.fetcher.post_form(url, WHAT, {**form, **identity}, headers)
 
 

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, TypeAlias
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 __all__ = [
     "HIDDEN",
@@ -76,7 +76,7 @@ def _hide_literals(text: str, secrets: Collection[str]) -> str:
 
 
 def _spellings(secrets: Collection[str]) -> set[str]:
-    """Each secret as it is, as it looks inside JSON, and as it looks inside a URL."""
+    """Each secret as it is, as it looks inside JSON, and as it looks inside a URL and a form."""
     found: set[str] = set()
     for secret in secrets:
         if len(secret) >= MIN_LITERAL:
@@ -84,6 +84,7 @@ def _spellings(secrets: Collection[str]) -> set[str]:
             found.add(json.dumps(secret)[1:-1])
             found.add(json.dumps(secret, ensure_ascii=False)[1:-1])
             found.add(quote(secret, safe="", errors="backslashreplace"))
+            found.add(quote_plus(secret, errors="backslashreplace"))
     return found
 
 

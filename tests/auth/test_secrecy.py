@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import logging
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote_plus
 
 import pytest
 
-from mcp_actors.auth import EnterpriseManaged, MemoryStorage, OAuth
+from mcp_actors.auth import (
+    ClientCredentials,
+    EnterpriseManaged,
+    MemoryStorage,
+    OAuth,
+    Tokens,
+    WorkloadIdentity,
+)
+from mcp_actors.auth.authorization_server import AuthorizationServer as Authority
+from mcp_actors.auth.discovery import Site
+from mcp_actors.auth.ledger import Held, Page
 from mcp_actors.errors import AuthorizationFailed
+from mcp_actors.runtime.deadline import Deadline
 from tests.auth.authorization_server import AuthorizationServer, Fault, Reply
 from tests.auth.calling import Person, call
 from tests.auth.conftest import Start
@@ -99,5 +113,45 @@ def test_an_enterprises_tokens_are_as_secret(
 
 
 def test_no_part_of_the_configuration_shows_its_secret() -> None:
-    oauth = OAuth(client_id="mine", client_secret="the-client-secret")
-    assert "the-client-secret" not in f"{oauth!r} {oauth._grant!r}"
+    made = (
+        OAuth(client_id="mine", client_secret="the-client-secret"),
+        ClientCredentials("mine", "the-client-secret"),
+        EnterpriseManaged(
+            "mine",
+            "the-client-secret",
+            id_token="the-id-token",
+            idp_client_id="mine",
+            idp_client_secret="the-idp-secret",
+            idp_issuer="https://idp.example",
+        ),
+        WorkloadIdentity("the-assertion"),
+    )
+    shown = "".join(f"{each!r} {each._grant!r} {each.bind('https://s.example')!r}" for each in made)
+    assert "the-" not in shown
+
+
+def test_what_a_request_was_sent_with_is_not_shown() -> None:
+    page = Page(Deadline.after(1.0), sent={"Authorization": "Bearer the-token"})
+    held = Held(Site("https://s.example", Authority("https://s.example", "")), Tokens("the-token"), "granted")
+    held.outdated = "the-older-token"
+    page.used = held
+    assert "the-" not in f"{page!r} {held!r}"
+
+
+@pytest.mark.parametrize("repeated", ["{scheme} {pair}", "{pair}", "{form}"])
+def test_a_secret_in_the_spelling_of_its_request_gets_into_no_error(
+    serve: Start, log: pytest.LogCaptureFixture, repeated: str
+) -> None:
+    secret = "a secret of the robot's: 100%"
+    server = serve()
+    server.add_client("robot", secret=secret)
+    pair = base64.b64encode(f"robot:{quote_plus(secret)}".encode()).decode()
+    told = repeated.format(scheme="Basic", pair=pair, form=quote_plus(secret))
+    body = json.dumps({"error": "invalid_client", "error_description": f"you sent {told}"}).encode()
+    server.settings.faults["token"] = Fault(Reply(401, (), body))
+    mine = ClientCredentials("robot", secret).bind(server.resource_url)
+    with pytest.raises(AuthorizationFailed, match="invalid_client") as raised:
+        call(mine, server)
+    shown = f"{raised.value!s} {raised.value!r} {raised.value.details} {log.text}"
+    assert pair not in shown
+    assert quote_plus(secret) not in shown

@@ -55,7 +55,10 @@ class IdentityProvider(Struct, frozen=True):
 
 
 class AssertionGrant(Struct, frozen=True):
-    """The grant. The assertion is a workload's own, or an ID-JAG that ``provider`` gives for one."""
+    """The grant. The assertion is a workload's own, or an ID-JAG that ``provider`` gives for one.
+
+    ``repr`` shows no secret.
+    """
 
     pin: IssuerPin
     profile: ClientProfile | None = None
@@ -100,6 +103,9 @@ class AssertionGrant(Struct, frozen=True):
     def refresh(self, errand: Errand, site: Site, tokens: Tokens) -> Tokens | None:  # noqa: ARG002
         """There is nothing to refresh: the next assertion says whether the right still exists."""
         return None
+
+    def __repr__(self) -> str:
+        return f"<AssertionGrant of {self.provider or self.profile or 'a workload'!r}>"
 
     def _assertion(self, errand: Errand, site: Site, scopes: tuple[str, ...]) -> str:
         if self.provider is None:
