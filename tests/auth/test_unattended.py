@@ -121,6 +121,20 @@ def test_an_enterprise_turns_a_sign_on_into_a_token(serve: Start, looked_up: boo
     clean(server, idp)
 
 
+@pytest.mark.parametrize("kind", ["urn:ietf:params:oauth:token-type:access_token", None, 5])
+def test_what_is_no_assertion_is_shown_to_nobody(serve: Start, kind: Any) -> None:
+    server, idp = serve(), serve(id_jag_client="mine", token_changes={"issued_token_type": kind})
+    server.trust(idp)
+    server.add_client("mine", secret=SECRET)
+    idp.add_client("at the idp", method="none")
+    mine = EnterpriseManaged(
+        "mine", SECRET, id_token=idp.id_token("at the idp"), idp_client_id="at the idp", idp_issuer=idp.issuer
+    )
+    with pytest.raises(AuthorizationFailed, match="gave no assertion"):
+        call(mine.bind(server.resource_url), server)
+    assert server.count("token") == 0
+
+
 def test_a_workload_shows_its_own_identity_once(serve: Start) -> None:
     server = serve()
     platform = serve()

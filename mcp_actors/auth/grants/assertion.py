@@ -160,7 +160,8 @@ def _exchanged(errand: Errand, site: Site, provider: IdentityProvider, scopes: t
     unbound = dataclasses.replace(errand, binding=Binding(None))
     members = answer_of(unbound, url, provider.issuer or url, form, provider.client)
     token = members.get("access_token")
-    if not isinstance(token, str) or not token or members.get("issued_token_type", _ID_JAG) != _ID_JAG:
+    # RFC 8693 2.2.1: it has to say what it gave. A token for something else is not to be shown around.
+    if not isinstance(token, str) or not token or members.get("issued_token_type") != _ID_JAG:
         raise AuthorizationFailed(
             f"the identity provider at {shown(url)} gave no assertion for the MCP server"
         )
