@@ -15,7 +15,7 @@ from mcp_actors.errors import AuthorizationFailed
 if TYPE_CHECKING:
     from mcp_actors.auth.jose import SigningKey
 
-__all__ = ["METHODS", "Credentials", "choose_method"]
+__all__ = ["METHODS", "Credentials", "choose_method", "method_problem"]
 
 NONE: Final = "none"
 BASIC: Final = "client_secret_basic"
@@ -59,6 +59,17 @@ class Credentials(Struct, frozen=True):
 
     def __repr__(self) -> str:
         return f"<Credentials of {self.client_id!r}, {self.method}>"
+
+
+def method_problem(method: str | None, *, secret: bool, key: bool) -> str | None:
+    """Why a client cannot prove itself in this way, None if it can or nobody says how."""
+    if method not in (None, *METHODS):
+        return f"token_endpoint_auth_method: {', '.join(METHODS)}"
+    if method == SIGNED and not key:
+        return f"token_endpoint_auth_method={SIGNED!r} needs private_key="
+    if method in (BASIC, POST) and not secret:
+        return f"token_endpoint_auth_method={method!r} needs client_secret="
+    return None
 
 
 def choose_method(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcp_actors.auth.configuration import Configuration, scope_list, signing_key
-from mcp_actors.auth.credentials import METHODS
+from mcp_actors.auth.credentials import method_problem
 from mcp_actors.auth.grants.authorization_code import AuthorizationCode
 from mcp_actors.auth.grants.grant import IssuerPin
 from mcp_actors.auth.login import LoginStyle, redirect_problem
@@ -90,7 +90,12 @@ def _check(profile: ClientProfile, style: LoginStyle) -> None:
         style.redirect_uri and redirect_problem(style.redirect_uri, listened=style.callback is None),
         profile.metadata_url and metadata_url_problem(profile.metadata_url),
         "client_secret= needs client_id=" if profile.client_secret and not profile.client_id else None,
-        None if profile.method in (None, *METHODS) else f"token_endpoint_auth_method: {', '.join(METHODS)}",
+        # A client that registers itself is given its secret then.
+        method_problem(
+            profile.method,
+            secret=profile.client_secret is not None or profile.client_id is None,
+            key=profile.private_key is not None,
+        ),
     )
     if problem := next(filter(None, problems), None):
         raise ValueError(problem)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_actors.auth.configuration import Configuration, scope_list, signing_key
-from mcp_actors.auth.credentials import BASIC, NONE, Credentials
+from mcp_actors.auth.credentials import BASIC, NONE, Credentials, method_problem
 from mcp_actors.auth.grants.assertion import AssertionGrant, IdentityProvider, Voucher
 from mcp_actors.auth.grants.client_credentials import ClientCredentialsGrant
 from mcp_actors.auth.grants.grant import IssuerPin
@@ -50,8 +50,10 @@ class ClientCredentials(Configuration):
     ) -> None:
         if (client_secret is None) == (private_key is None):
             raise ValueError("pass client_secret= or private_key=, one of them")
-        key = signing_key(private_key, algorithm)
-        profile = ClientProfile(client_id, client_id, client_secret, key, None, token_endpoint_auth_method)
+        key, method = signing_key(private_key, algorithm), token_endpoint_auth_method
+        if problem := method_problem(method, secret=client_secret is not None, key=key is not None):
+            raise ValueError(problem)
+        profile = ClientProfile(client_id, client_id, client_secret, key, None, method)
         grant = ClientCredentialsGrant(profile, IssuerPin(issuer), scope_list(scopes))
         super().__init__(grant, storage=storage, dpop=dpop, request_timeout=request_timeout)
 

@@ -178,6 +178,14 @@ def test_mistakes_of_the_caller_are_found_at_once() -> None:
         lambda: OAuth(client_metadata_url="http://client.example/document"),
         lambda: OAuth(client_secret=SECRET),
         lambda: OAuth(token_endpoint_auth_method="none at all"),
+        lambda: OAuth(token_endpoint_auth_method="private_key_jwt"),
+        lambda: OAuth(client_id="mine", token_endpoint_auth_method="private_key_jwt"),
+        lambda: OAuth(client_id="mine", token_endpoint_auth_method="client_secret_post"),
+        lambda: ClientCredentials("robot", SECRET, token_endpoint_auth_method="none at all"),
+        lambda: ClientCredentials("robot", SECRET, token_endpoint_auth_method="private_key_jwt"),
+        lambda: ClientCredentials(
+            "robot", private_key=SigningKey.generate(), token_endpoint_auth_method="client_secret_basic"
+        ),
         lambda: OAuth(timeout=0),
         lambda: OAuth(request_timeout=-1),
         lambda: OAuth().bind("ftp://server.example"),
