@@ -145,7 +145,8 @@ class Fetcher:
         """What decides about the address that the exchange reaches, or would have a proxy reach."""
         from mcp_actors.auth.exchange import Refused
 
-        if any(same_origin(url, trusted) for trusted in self._trusted):
+        # The server's own origin is asked anyhow, for what it is there for.
+        if any(same_origin(url, trusted) for trusted in (self._network.server_url, *self._trusted)):
             return lambda _reach: True
         if self._reach is None:
             self._reach = reach_of_server(self._network.server_url)

@@ -215,6 +215,18 @@ def test_a_name_that_leads_into_our_network_is_found_out_when_it_is_asked(
     assert trusting.get(url, "it").status == 200
 
 
+def test_a_server_whose_own_name_leads_into_our_network_may_speak_for_itself(
+    serve: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve()
+    monkeypatch.setattr("mcp_actors.auth.fetching.reach_of_server", lambda _url: Reach.INTERNET)
+    home = server.origin.replace("127.0.0.1", "localhost")
+    fetcher = Fetcher(Network(f"{home}/mcp"), Slot())
+    assert fetcher.get(f"{home}/.well-known/oauth-protected-resource/mcp", "it").status == 200
+    with pytest.raises(AuthorizationFailed, match="inside a network that its server has no business with"):
+        fetcher.get(f"{serve().origin.replace('127.0.0.1', 'localhost')}/", "it")
+
+
 def test_no_password_of_netrc_and_no_cookie_is_ever_sent(
     serve: Start, person: Person, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
