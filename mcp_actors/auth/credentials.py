@@ -14,6 +14,7 @@ from mcp_actors.errors import AuthorizationFailed
 
 if TYPE_CHECKING:
     from mcp_actors.auth.jose import SigningKey
+    from mcp_actors.auth.tokens import RegisteredClient
 
 __all__ = ["METHODS", "Credentials", "choose_method", "method_problem"]
 
@@ -32,6 +33,13 @@ class Credentials(Struct, frozen=True):
     method: str = NONE
     client_secret: str | None = None
     key: SigningKey | None = None
+    registered: RegisteredClient | None = None
+    """The registration they come from, if the client registered itself."""
+
+    @classmethod
+    def of(cls, registered: RegisteredClient) -> Credentials:
+        """Those that a registration came to."""
+        return cls(registered.client_id, registered.method, registered.client_secret, None, registered)
 
     def parameters(self, issuer: str) -> dict[str, str]:
         """What the form of a token request says about the client."""

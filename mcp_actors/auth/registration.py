@@ -70,7 +70,7 @@ def identify(
         kept = _register(errand, site, profile, redirect_uri, scopes)
         errand.storage.save_client(server.issuer, kept)
     errand.confidences.add(kept.client_secret)
-    return Credentials(kept.client_id, kept.method, kept.client_secret)
+    return Credentials.of(kept)
 
 
 def given_client(site: Site, profile: ClientProfile) -> Credentials:

@@ -34,6 +34,8 @@ class Tokens(Struct, frozen=True, omit_defaults=True):
     """What was asked for: the next authorization asks for at least as much."""
     thumbprint: str | None = None
     """The DPoP key that the token is bound to."""
+    client: RegisteredClient | None = None
+    """Whom it was given to, if the client registered itself: it may have registered anew since."""
 
     @property
     def expired(self) -> bool:

@@ -100,6 +100,27 @@ def test_a_client_registers_anew_where_its_old_address_is_taken(serve: Start) ->
     assert server.count("register") == 2
 
 
+def test_a_token_is_refreshed_by_the_client_it_was_given_to_though_another_was_registered_since(
+    serve: Start,
+) -> None:
+    authority, servers, browser = serve(), (serve(), serve()), Browser()
+    for server in servers:
+        server.delegate_to(authority)
+    oauth = OAuth(open_url=browser.open)
+    first, second = (oauth.bind(server.resource_url) for server in servers)
+    assert call(first, servers[0]) == 200
+    taken = listener_for(None, dict(parse_qsl(urlsplit(browser.pages[0]).query))["redirect_uri"])
+    try:
+        assert call(second, servers[1]) == 200
+    finally:
+        taken.close()
+    for _ in range(2):
+        authority.revoke_tokens("access")
+        assert [call(first, servers[0]), call(second, servers[1])] == [200, 200]
+    assert (authority.count("register"), len(browser.pages)) == (2, 2)
+    clean(authority, *servers)
+
+
 def test_an_address_that_is_taken_is_named(serve: Start) -> None:
     server, taken = serve(), Listener()
     try:

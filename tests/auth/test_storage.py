@@ -32,10 +32,10 @@ from tests.conftest import BOUND
 Make: TypeAlias = Callable[[Path], TokenStorage]
 
 ISSUER, RESOURCE = "https://login.example", "https://server.example/mcp"
-TOKENS = Tokens("the-access-token", "DPoP", 1234.5, "the-refresh-token", ("a", "b"), ("a",), "thumb")
 CLIENT = RegisteredClient(
     "id", "client_secret_post", "the-client-secret", "http://127.0.0.1:1/callback", 99.0
 )
+TOKENS = Tokens("the-access-token", "DPoP", 1234.5, "the-refresh-token", ("a", "b"), ("a",), "thumb", CLIENT)
 
 
 @pytest.fixture(

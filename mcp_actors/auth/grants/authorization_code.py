@@ -65,12 +65,12 @@ class AuthorizationCode(Struct, frozen=True):
             try:
                 return self._logged_in(errand, site, login, client, scopes)
             except AuthorizationFailed as error:
-                self._forget_if_gone(errand, site, error)
+                _forget_if_gone(errand, site, client, error)
                 raise
 
     def refresh(self, errand: Errand, site: Site, tokens: Tokens) -> Tokens | None:
         """Use the refresh token; None if the server does not take it any more."""
-        client = self._known(errand, site)
+        client = self._known(errand, site, tokens)
         if tokens.refresh_token is None or client is None:
             return None
         errand.enter(f"refreshing the token at {shown(site.authority.token_endpoint)}")
@@ -80,7 +80,7 @@ class AuthorizationCode(Struct, frozen=True):
             new = request_tokens(errand, authority.token_endpoint, authority.issuer, form, client)
         except TokenRefused as error:
             logger.info("= the refresh token was refused (%s): a new login is needed", error.error)
-            self._forget_if_gone(errand, site, error)
+            _forget_if_gone(errand, site, client, error)
             return None
         # RFC 6749 6: what the answer leaves out stays as it was.
         return replace(
@@ -88,6 +88,7 @@ class AuthorizationCode(Struct, frozen=True):
             refresh_token=new.refresh_token or tokens.refresh_token,
             scope=new.scope or tokens.scope,
             requested=tokens.requested,
+            client=client.registered,
         )
 
     def _logged_in(
@@ -123,10 +124,10 @@ class AuthorizationCode(Struct, frozen=True):
             **site.resource_parameter,
         }
         tokens = request_tokens(errand, authority.token_endpoint, authority.issuer, form, client)
-        return replace(tokens, scope=tokens.scope or asked, requested=asked)
+        return replace(tokens, scope=tokens.scope or asked, requested=asked, client=client.registered)
 
-    def _known(self, errand: Errand, site: Site) -> Credentials | None:
-        """The credentials there are, without registering."""
+    def _known(self, errand: Errand, site: Site, tokens: Tokens) -> Credentials | None:
+        """The credentials of the client that the tokens were given to; None if they are lost."""
         profile = self.profile
         if profile.client_id is not None:
             self.pin.hold(site)
@@ -134,12 +135,19 @@ class AuthorizationCode(Struct, frozen=True):
         if profile.metadata_url is not None and site.authority.takes_metadata_url:
             method = SIGNED if profile.private_key is not None else NONE
             return Credentials(profile.metadata_url, method, None, profile.private_key)
-        kept = stored_client(errand, site, None)
-        return None if kept is None else Credentials(kept.client_id, kept.method, kept.client_secret)
+        kept = tokens.client or stored_client(errand, site, None)
+        if kept is None or kept.expired:
+            return None
+        errand.confidences.add(kept.client_secret)
+        return Credentials.of(kept)
 
-    def _forget_if_gone(self, errand: Errand, site: Site, error: AuthorizationFailed) -> None:
-        if error.details.get("error") in _CLIENT_GONE and self.profile.client_id is None:
-            errand.storage.save_client(site.authority.issuer, None)
+
+def _forget_if_gone(errand: Errand, site: Site, client: Credentials, error: AuthorizationFailed) -> None:
+    """Have the client register anew, unless it has since."""
+    if client.registered is None or error.details.get("error") not in _CLIENT_GONE:
+        return
+    if errand.storage.load_client(site.authority.issuer) == client.registered:
+        errand.storage.save_client(site.authority.issuer, None)
 
 
 def _gate(site: Site) -> str:
