@@ -64,6 +64,9 @@ def begun_login(errand: Errand, style: LoginStyle, kept: str | None) -> Iterator
         return
     from mcp_actors.auth.listener import listener_for
 
+    if kept is not None and redirect_problem(kept, listened=True):
+        # Registered when somebody else brought the answers.
+        kept = None
     listener = listener_for(style.redirect_uri, kept)
     try:
         yield Login(errand, style, listener.redirect_uri, listener.listen)

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from mcp_actors.auth import MemoryStorage, OAuth
+from mcp_actors.auth import MemoryStorage, OAuth, RegisteredClient
 from mcp_actors.auth.listener import Listener, listener_for
 from mcp_actors.auth.login import open_browser
 from mcp_actors.errors import AuthorizationFailed, McpError, RequestTimeout
@@ -119,6 +119,16 @@ def test_a_token_is_refreshed_by_the_client_it_was_given_to_though_another_was_r
         assert [call(first, servers[0]), call(second, servers[1])] == [200, 200]
     assert (authority.count("register"), len(browser.pages)) == (2, 2)
     clean(authority, *servers)
+
+
+def test_a_registration_for_an_address_elsewhere_is_not_listened_for_here(serve: Start) -> None:
+    server, browser, storage = serve(), Browser(), MemoryStorage()
+    elsewhere = RegisteredClient("of-a-web-page", redirect_uri="https://app.example/callback")
+    storage.save_client(server.issuer, elsewhere)
+    mine = OAuth(open_url=browser.open, storage=storage, timeout=BOUND).bind(server.resource_url)
+    assert call(mine, server) == 200
+    assert server.count("register") == 1
+    clean(server)
 
 
 def test_an_address_that_is_taken_is_named(serve: Start) -> None:
