@@ -148,13 +148,17 @@ class Fetcher:
         # The server's own origin is asked anyhow, for what it is there for.
         if any(same_origin(url, trusted) for trusted in (self._network.server_url, *self._trusted)):
             return lambda _reach: True
+        literal = _literal(url)
+        if literal is not None and literal > self._most():
+            raise Refused("it lies inside a network that its server has no business with")
+        # On the thread of the exchange, for names are resolved without a timeout.
+        return lambda reach: reach is not Reach.NOWHERE and reach <= self._most()
+
+    def _most(self) -> Reach:
+        """How far the MCP server may send us."""
         if self._reach is None:
             self._reach = reach_of_server(self._network.server_url)
-        most = self._reach
-        literal = _literal(url)
-        if literal is not None and literal > most:
-            raise Refused("it lies inside a network that its server has no business with")
-        return lambda reach: reach is not Reach.NOWHERE and reach <= most
+        return self._reach
 
     def _run(self, outgoing: Outgoing, line: Line, what: str, deadline: Deadline) -> Answer:
         """The exchange on a thread of its own: names are resolved without a timeout, and a peer that drips

@@ -201,6 +201,28 @@ def test_a_server_in_the_internet_cannot_send_us_into_our_network(
         fetcher.get(target, "it")
 
 
+def test_names_that_take_their_time_to_resolve_end_at_the_limit_of_a_request(
+    serve: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, resolved = serve(), threading.Event()
+    resolutions: list[bool] = []
+
+    def resolve(_url: str) -> Reach:
+        resolutions.append(resolved.wait(2 * BOUND))
+        return Reach.THIS_MACHINE
+
+    monkeypatch.setattr("mcp_actors.auth.fetching.reach_of_server", resolve)
+    try:
+        with pytest.raises(RequestTimeout, match="gave no whole answer within 0.2 s"):
+            Fetcher(Network("https://server.example/mcp", 0.2), Slot()).get(
+                server.origin.replace("127.0.0.1", "localhost"), "it"
+            )
+        assert resolutions == []
+    finally:
+        resolved.set()
+    exchanges_end()
+
+
 @pytest.mark.requirement("security:oauth")
 def test_a_name_that_leads_into_our_network_is_found_out_when_it_is_asked(
     serve: Start, monkeypatch: pytest.MonkeyPatch
