@@ -223,6 +223,28 @@ def test_names_that_take_their_time_to_resolve_end_at_the_limit_of_a_request(
     exchanges_end()
 
 
+@pytest.mark.parametrize(
+    "issuer",
+    [
+        "http://login.example",
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "https://user:password@login.example",
+        "https://login.example/\r\nx",
+        "//login.example",
+        "-https://login.example",
+    ],
+)
+def test_an_authorization_server_at_a_strange_address_is_not_asked(
+    serve: Start, person: Person, issuer: str
+) -> None:
+    server = serve(prm_changes={"authorization_servers": [issuer]})
+    with pytest.raises(AuthorizationFailed, match="the authorization server is refused") as raised:
+        call(authorizer(server, person), server)
+    assert "password" not in str(raised.value)
+    assert {request.endpoint for request in server.requests} == {"resource", "prm"}
+
+
 @pytest.mark.requirement("security:oauth")
 def test_a_name_that_leads_into_our_network_is_found_out_when_it_is_asked(
     serve: Start, monkeypatch: pytest.MonkeyPatch

@@ -21,6 +21,7 @@ from mcp_actors.auth.login import open_browser
 from mcp_actors.errors import AuthorizationFailed, McpError, RequestTimeout
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.slot import Slot
+from mcp_actors.transports.http.authorizer import Authorizer
 from tests.auth.authorization_server import AuthorizationServer, Fault, browse, silent
 from tests.auth.calling import Person, call
 from tests.auth.conftest import Start
@@ -374,6 +375,33 @@ def test_an_interrupt_of_the_waiting_thread_ends_the_login(serve: Start) -> None
             break
         gone.wait(0.05)
     assert gone.is_set()
+
+
+def test_a_fork_leaves_the_login_to_the_parent_and_the_child_begins_its_own(serve: Start) -> None:
+    server, browser, parent = serve(), Waiting(), os.getpid()
+
+    def open_url(url: str) -> None:
+        if os.getpid() == parent:
+            browser.open(url)
+        else:
+            visit(browse(url))
+
+    mine = OAuth(open_url=open_url).bind(server.resource_url)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(call, mine, server)
+        assert browser.opened.wait(BOUND)
+        child = multiprocessing.get_context("fork").Process(target=_exit_with_status, args=(mine, server))
+        child.start()
+        child.join(2 * BOUND)
+        assert child.exitcode == 200
+        browser.agree()
+        assert waiting.result(BOUND) == 200
+    assert (len(browser.pages), server.count("authorize"), server.count("token")) == (1, 2, 2)
+    clean(server)
+
+
+def _exit_with_status(authorizer: Authorizer, server: AuthorizationServer) -> None:
+    raise SystemExit(call(authorizer, server))
 
 
 def test_closing_the_authorizer_ends_its_login(serve: Start) -> None:
