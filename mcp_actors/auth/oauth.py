@@ -79,8 +79,9 @@ class OAuth(Configuration):
         _check(profile, style)
         grant = AuthorizationCode(profile, style, IssuerPin(issuer), scope_list(scopes))
         super().__init__(grant, storage=storage, dpop=dpop, request_timeout=request_timeout)
-        self.login_timeout = timeout
-        """Seconds that a person has for the login."""
+        # Whoever waits no longer than the person has would not hear that nobody came, and would ask anew.
+        self.login_timeout = timeout + request_timeout
+        """Seconds that a login takes at most, the requests around it included."""
 
 
 def _check(profile: ClientProfile, style: LoginStyle) -> None:

@@ -149,6 +149,23 @@ def test_whoever_waits_until_the_client_is_ready_hears_of_the_login(serve: Start
         client.close()
 
 
+def test_a_login_that_nobody_finishes_is_not_begun_anew_by_itself(serve: Start, browser: Slow) -> None:
+    server = serve(results=RESULTS)
+    auth = OAuth(open_url=browser.open, timeout=SOON)
+    options = quick({"backoff_min": SOON, "backoff_max": SOON})
+    # As long as a login takes, which is what is in question.
+    del options["init_timeout"]
+    client = Client.http(server.resource_url, auth=auth, proxies={}, **options)
+    try:
+        with pytest.raises(errors.AuthorizationFailed, match="nobody finished the login") as caught:
+            client.call_tool("add", {}, timeout=BOUND)
+        assert not caught.value.retryable
+        assert client.stats().parked
+    finally:
+        client.close()
+    assert len(browser.pages) == 1
+
+
 def test_a_login_that_outlasts_the_handshake_parks_nobody(serve: Start, browser: Slow) -> None:
     server = serve(results=RESULTS)
     options = quick({"init_timeout": SOON, "max_failed_starts": 1})
