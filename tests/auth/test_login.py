@@ -416,6 +416,19 @@ def test_closing_the_authorizer_ends_its_login(serve: Start) -> None:
     assert "interrupted" in str(failure)
 
 
+def test_closing_another_client_of_the_configuration_ends_the_login_too(serve: Start) -> None:
+    server, browser = serve(), Waiting()
+    oauth = OAuth(open_url=browser.open)
+    mine, other = (oauth.bind(server.resource_url) for _ in range(2))
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(call, mine, server)
+        assert browser.opened.wait(BOUND)
+        other.close()  # type: ignore[attr-defined]
+        failure = waiting.exception(BOUND)
+    assert isinstance(failure, AuthorizationFailed)
+    assert failure.retryable
+
+
 def test_closing_cuts_a_request_that_hangs(serve: Start) -> None:
     server = serve(faults={"token": Fault(silent())})
     browser = Browser()
