@@ -7,6 +7,7 @@ import copy
 import os
 import threading
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Final
 
 from mcp_actors.errors import AuthorizationFailed, McpError, RequestTimeout
@@ -19,6 +20,8 @@ __all__ = ["Flight", "Flights", "interrupted"]
 
 #: Seconds after which somebody who waits looks up.
 _SLICE: Final = 0.2
+#: Seconds for which a failure is told that nobody waited for: longer than a client waits between two tries.
+_STALE: Final = 60.0
 
 
 def interrupted() -> AuthorizationFailed:
@@ -37,7 +40,7 @@ class Flight:
         self._passengers: dict[ProgressSlot[McpError | None], None] = {}
         self._thread: threading.Thread | None = None
 
-    def start(self, job: Callable[[Flight], None], land: Callable[[], object]) -> None:
+    def start(self, job: Callable[[Flight], None], land: Callable[[McpError | None], object]) -> None:
         """Run the job on its thread; ``land`` is called there before the waiting hear of the end."""
         context = contextvars.copy_context()
         thread = threading.Thread(
@@ -83,7 +86,7 @@ class Flight:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(seconds)
 
-    def _fly(self, job: Callable[[Flight], None], land: Callable[[], object]) -> None:
+    def _fly(self, job: Callable[[Flight], None], land: Callable[[McpError | None], object]) -> None:
         failure: McpError | None = None
         try:
             job(self)
@@ -92,7 +95,7 @@ class Flight:
         except BaseException as error:  # noqa: BLE001 - told to all who wait
             failure = AuthorizationFailed(f"the authorization failed: {type(error).__name__} in {self.phase}")
             failure.__cause__ = error
-        land()
+        land(failure)
         self.landed.set(failure)
 
 
@@ -101,6 +104,7 @@ class Flights:
 
     def __init__(self) -> None:
         self._flying: dict[Hashable, Flight] = {}
+        self._unheard: dict[Hashable, tuple[McpError, Deadline]] = {}
 
     def join(
         self,
@@ -122,12 +126,13 @@ class Flights:
         """
         # The process is part of the key: in a forked child nobody flies what the parent began.
         place = (os.getpid(), key)
+        self._tell_unheard(place)
         mine = flight = Flight()
         begun = False
         try:
             flight = self._next(place, mine, deadline, purpose)
             if flight is mine:
-                flight.start(job, lambda: self._flying.pop(place, None))
+                flight.start(job, partial(self._land, place))
             begun = True
             failure = _outcome(flight, deadline, lambda: held and held(flight.hindrance(purpose)))
         except SlotTimeout:
@@ -143,6 +148,20 @@ class Flights:
             if held is not None:
                 held(None)
         if failure is not None:
+            self._unheard.pop(place, None)
+            raise _fresh(failure)
+
+    def _land(self, place: Hashable, failure: McpError | None) -> None:
+        """A flight is over. Its own thread."""
+        if failure is not None and not failure.retryable:
+            # Until somebody hears it: who gave up just before would begin anew what a person has let pass.
+            self._unheard[place] = (failure, Deadline.after(_STALE))
+        self._flying.pop(place, None)
+
+    def _tell_unheard(self, place: Hashable) -> None:
+        """Raise what the last flight failed with, if it was just now and nobody was there to hear it."""
+        failure, stale = self._unheard.pop(place, (None, None))
+        if failure is not None and stale is not None and not stale.expired:
             raise _fresh(failure)
 
     def _next(self, place: Hashable, mine: Flight, deadline: Deadline, purpose: str) -> Flight:

@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from mcp_actors.auth import MemoryStorage, OAuth, RegisteredClient
+from mcp_actors.auth.flights import Flights
 from mcp_actors.auth.listener import Listener, listener_for
 from mcp_actors.auth.login import open_browser
 from mcp_actors.errors import AuthorizationFailed, McpError, RequestTimeout
@@ -247,6 +248,39 @@ def test_a_login_outlives_the_call_that_began_it_and_the_next_call_joins_it(serv
     assert len(browser.pages) == 1
 
 
+def test_how_a_login_ended_that_nobody_waited_for_is_told_to_the_next_and_to_no_other(
+    serve: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, browser, ended = serve(authorize_error="access_denied"), Waiting(), threading.Event()
+    mine = OAuth(open_url=browser.open).bind(server.resource_url)
+    landed = Flights._land
+
+    def land(*given: Any) -> None:
+        landed(*given)
+        ended.set()
+
+    monkeypatch.setattr(Flights, "_land", land)
+
+    def end_unheard() -> None:
+        ended.clear()
+        browser.opened.clear()
+        with pytest.raises(AuthorizationFailed, match="waits for a person"):
+            call(mine, server, seconds=0.3)
+        assert browser.opened.wait(BOUND)
+        browser.agree()
+        assert ended.wait(BOUND)
+
+    end_unheard()
+    with pytest.raises(AuthorizationFailed, match="access_denied"):
+        call(mine, server)
+    assert len(browser.pages) == 1
+    # What is long past is told to nobody.
+    monkeypatch.setattr("mcp_actors.auth.flights._STALE", 0.0)
+    end_unheard()
+    end_unheard()
+    assert len(browser.pages) == 3
+
+
 def test_a_login_that_nobody_finishes_ends(serve: Start) -> None:
     server, browser = serve(), Waiting()
     mine = OAuth(open_url=browser.open, timeout=0.2).bind(server.resource_url)
@@ -426,7 +460,7 @@ def test_closing_another_client_of_the_configuration_ends_the_login_too(serve: S
         other.close()  # type: ignore[attr-defined]
         failure = waiting.exception(BOUND)
     assert isinstance(failure, AuthorizationFailed)
-    assert failure.retryable
+    assert "interrupted" in str(failure)
 
 
 def test_closing_cuts_a_request_that_hangs(serve: Start) -> None:

@@ -149,12 +149,13 @@ def test_whoever_waits_until_the_client_is_ready_hears_of_the_login(serve: Start
         client.close()
 
 
-def test_a_login_that_nobody_finishes_is_not_begun_anew_by_itself(serve: Start, browser: Slow) -> None:
+@pytest.mark.parametrize("init_timeout", [None, SOON / 4], ids=["as long as a login", "shorter"])
+def test_a_login_that_nobody_finishes_is_not_begun_anew_by_itself(
+    serve: Start, browser: Slow, init_timeout: float | None
+) -> None:
     server = serve(results=RESULTS)
     auth = OAuth(open_url=browser.open, timeout=SOON)
-    options = quick({"backoff_min": SOON, "backoff_max": SOON})
-    # As long as a login takes, which is what is in question.
-    del options["init_timeout"]
+    options = quick({"init_timeout": init_timeout, "backoff_min": SOON, "backoff_max": SOON})
     client = Client.http(server.resource_url, auth=auth, proxies={}, **options)
     try:
         with pytest.raises(errors.AuthorizationFailed, match="nobody finished the login") as caught:

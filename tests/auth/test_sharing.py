@@ -413,3 +413,24 @@ def test_tokens_that_could_not_be_saved_are_newer_than_those_that_lie_there(
     assert server.at("token")[-1].form["refresh_token"] == server.issued("refresh_token")[-2]
     assert kept_in(storage, server).refresh_token == server.issued("refresh_token")[-1]
     assert len(person.pages) == 1
+
+
+@pytest.mark.parametrize(("heard", "retryable"), [(True, False), (False, True)])
+def test_a_failure_that_was_heard_or_may_be_over_by_now_is_not_told_again(
+    heard: bool, retryable: bool
+) -> None:
+    flights, over, landed, begun = Flights(), threading.Event(), threading.Event(), threading.Event()
+
+    def fail(flight: Flight) -> None:
+        over.wait(BOUND)
+        flight.landed.on_set(lambda _: landed.set())
+        raise AuthorizationFailed("no", retryable=retryable)
+
+    if heard:
+        over.set()
+    with pytest.raises(AuthorizationFailed if heard else RequestTimeout):
+        flights.join("key", fail, Deadline.after(BOUND if heard else 0.05), "it")
+    over.set()
+    assert landed.wait(BOUND)
+    flights.join("key", lambda _flight: begun.set(), Deadline.after(BOUND), "it")
+    assert begun.is_set()
