@@ -38,9 +38,12 @@ class Listener:
         self._state = ""
         self._path = parts.path or "/"
         self._answer: Slot[Any] = Slot()
-        # Never the name "localhost", which could be anything: the two addresses that are this machine.
-        host = "::1" if parts.hostname == "::1" else "127.0.0.1"
-        self._server = _Server((host, 80 if parts.port is None else parts.port), self)
+        # Never the name "localhost", which could be anything: an address that is this machine.
+        host = parts.hostname or ""
+        literal = ":" in host or host.replace(".", "").isdigit()
+        self._server = _Server(
+            (host if literal else "127.0.0.1", 80 if parts.port is None else parts.port), self
+        )
         self.redirect_uri = redirect_uri or f"http://127.0.0.1:{self._server.server_address[1]}{_PATH}"
         self._thread: threading.Thread | None = None
         # In a forked child nobody answers, and its copy would keep the address.

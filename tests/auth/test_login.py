@@ -176,6 +176,25 @@ def test_the_address_of_a_login_is_free_afterwards_though_a_child_was_forked_mea
         child.join(BOUND)
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "[::1]", "[0:0:0:0:0:0:0:1]", "localhost"])
+def test_it_listens_at_the_very_address_that_the_browser_is_sent_to(host: str) -> None:
+    bound = host.strip("[]").replace("localhost", "127.0.0.1")
+    family = socket.AF_INET6 if ":" in bound else socket.AF_INET
+    with socket.socket(family) as free:
+        try:
+            free.bind((bound, 0))
+        except OSError as error:
+            pytest.skip(f"{bound} is not there: {error}")
+        port = free.getsockname()[1]
+    listener, answer = Listener(f"http://{host}:{port}/callback"), Slot[Any]()
+    try:
+        listener.listen("state", answer)
+        assert visit(f"{listener.redirect_uri}?state=state&code=good")[0] == 200
+        assert "code=good" in answer.wait(Deadline.after(BOUND))
+    finally:
+        listener.close()
+
+
 def test_a_page_never_repeats_what_the_visitor_said() -> None:
     listener = Listener()
     try:
