@@ -35,12 +35,15 @@ class _Way(Struct, frozen=True):
 
 
 class Errand(Struct, frozen=True):
-    """What is to be asked of the server."""
+    """What is to be asked of the server. ``repr`` shows neither headers nor body."""
 
     method: str
     url: str
     headers: Mapping[str, str]
     body: bytes | None = None
+
+    def __repr__(self) -> str:
+        return f"<Errand {self.method} {self.url.partition('?')[0]}>"
 
 
 class Engine:

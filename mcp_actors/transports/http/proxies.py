@@ -11,10 +11,13 @@ from urllib3.util import make_headers
 
 
 class Proxy(Struct, frozen=True):
-    """``headers`` are for the proxy alone."""
+    """``headers`` are for the proxy alone. ``repr`` does not show them."""
 
     url: str
     headers: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return f"<Proxy {self.url}>"
 
 
 def proxy_for(url: str, proxies: Mapping[str, str] | None) -> Proxy | None:

@@ -46,7 +46,7 @@ _SHORTEST_SECRET: Final = 6
 
 
 class HttpSettings(Struct, frozen=True, kw_only=True):
-    """``legacy``: the URL is known to belong to the older HTTP+SSE transport."""
+    """``legacy``: the URL is known to belong to the older HTTP+SSE transport. ``repr`` shows no secret."""
 
     url: str
     headers: Headers | None = None
@@ -105,6 +105,9 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
             for word in (value, value.rpartition(" ")[2])
         )
         return (*secrets, *(value for value in values if len(value) >= _SHORTEST_SECRET))
+
+    def __repr__(self) -> str:
+        return f"<HttpSettings for {self.url.partition('?')[0]}>"
 
 
 def _is_ours(name: str) -> bool:

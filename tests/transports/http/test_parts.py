@@ -19,8 +19,10 @@ from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports.contract import SendVerdict, WireEnded
 from mcp_actors.transports.http import crew as crews
 from mcp_actors.transports.http.crew import Crew
+from mcp_actors.transports.http.engine import Errand
 from mcp_actors.transports.http.grip import CutShort, Grip
 from mcp_actors.transports.http.inbox import Inbox, InboxClosed
+from mcp_actors.transports.http.proxies import proxy_for
 from mcp_actors.transports.http.settings import HttpSettings
 from mcp_actors.transports.http.transport import HttpTransport
 from tests.client.waiting import BOUND, in_thread, until
@@ -224,6 +226,19 @@ def test_secrets_do_not_turn_up_in_reports() -> None:
     assert {"Bearer abcdefgh", "abcdefgh", "ijklmnop"} <= set(secrets)
     assert "somebody" not in secrets
     assert HttpSettings(url="http://x", headers=lambda: headers).secrets == ()
+
+
+def test_no_part_of_the_way_to_a_server_shows_its_secrets() -> None:
+    headers = {"Authorization": "Bearer the-token", "Mcp-Session-Id": "the-session"}
+    settings = HttpSettings(
+        url="http://x/mcp?key=the-key", headers=headers, proxies={"http": "http://me:the-password@proxy:1"}
+    )
+    proxy = proxy_for(settings.url, settings.proxies)
+    assert proxy is not None
+    errand = Errand("POST", settings.url, headers, b"the-arguments")
+    assert "the-" not in f"{settings!r} {proxy!r} {errand!r}"
+    assert "basic" not in repr(proxy).lower()
+    assert "http://x/mcp" in repr(settings)
 
 
 def test_a_header_that_is_no_text_is_a_mistake_of_the_caller() -> None:
