@@ -81,6 +81,16 @@ class GrantAuthorizer:
             old = held
             self._join(lambda flight: self._renew(flight, old), attempt)
             held = self._held
+        return self._shown(held, attempt)
+
+    def at_hand(self, attempt: Attempt) -> Mapping[str, str] | None:
+        """See `KnowsAtOnce`."""
+        held = self._held
+        if held is None or held.tokens.expired or not same_origin(attempt.url, self._server_url):
+            return None
+        return self._shown(held, attempt)
+
+    def _shown(self, held: Held | None, attempt: Attempt) -> Mapping[str, str]:
         self._ledger.page(attempt).used = held
         return {} if held is None else self._binding.present(held.tokens, attempt.method, attempt.url)
 

@@ -29,6 +29,10 @@ class BearerToken:
         """See `Authorizer`. No other origin gets the token."""
         return self._headers if same_origin(attempt.url, self._server_url) else {}
 
+    def at_hand(self, attempt: Attempt) -> Mapping[str, str]:
+        """See `KnowsAtOnce`."""
+        return self.headers(attempt)
+
     def refused(self, attempt: Attempt, refusal: Refusal) -> bool:  # noqa: ARG002
         """See `Authorizer`. There is no other token."""
         return False

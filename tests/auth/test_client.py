@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 
 from mcp_actors import Client, errors
 from mcp_actors.auth import ClientCredentials, MemoryStorage, OAuth
+from mcp_actors.auth.authorizer import GrantAuthorizer
+from mcp_actors.transports.http.connections import HeldConnection
 from tests.auth.authorization_server import AuthorizationServer, Fault, failing
 from tests.auth.calling import Person, call
 from tests.auth.conftest import Start
@@ -48,6 +51,13 @@ def login(person: Person) -> OAuth:
     return OAuth(open_url=person.open_url, callback=person.callback, redirect_uri=CALLBACK)
 
 
+def authorizer_of(client: Client) -> GrantAuthorizer:
+    transport: Any = client._transport
+    authorizer = transport._settings.authorizer
+    assert isinstance(authorizer, GrantAuthorizer)
+    return authorizer
+
+
 def asked(server: AuthorizationServer, method: str) -> int:
     """How often the server has answered such a request."""
     requests = [one for one in server.at("resource") if isinstance(one.json, dict)]
@@ -62,6 +72,32 @@ def test_the_first_request_leads_to_one_login_whoever_calls(
     calls = [in_thread(lambda: client.call_tool("add", {}).text) for _ in range(5)]
     assert [call.result(2 * BOUND) for call in calls] == ["3"] * 5
     assert len(person.pages) == 1
+    clean(server)
+
+
+def test_callers_who_have_a_token_send_their_requests_themselves_and_learn_from_the_answers(
+    serve: Start, person: Person, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    askers: list[threading.Thread] = []
+    ask = HeldConnection.ask
+
+    def watched(connection: HeldConnection, *args: Any) -> Any:
+        askers.append(threading.current_thread())
+        return ask(connection, *args)
+
+    monkeypatch.setattr(HeldConnection, "ask", watched)
+    server = serve(results=RESULTS, dpop=True, resource_nonces=True)
+    authorization = OAuth(
+        open_url=person.open_url, callback=person.callback, redirect_uri=CALLBACK, dpop=True
+    )
+    client = connect(server, authorization).wait_ready()
+    for _ in range(3):
+        assert client.call_tool("add", {}).text == "3"
+    assert askers[-2:] == [threading.current_thread()] * 2
+    proofs = [one.headers["dpop"] for one in server.at("resource") if "dpop" in one.headers]
+    assert len(set(proofs)) == len(proofs) >= 3
+    # Nothing is kept about requests that are over.
+    assert authorizer_of(client)._ledger._pages == {}
     clean(server)
 
 

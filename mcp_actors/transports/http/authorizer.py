@@ -56,6 +56,14 @@ class Authorizer(Protocol):
 
 
 @runtime_checkable
+class KnowsAtOnce(Protocol):
+    """An authorizer that mostly has what it takes. Whoever must not wait asks it first."""
+
+    def at_hand(self, attempt: Attempt) -> Mapping[str, str] | None:
+        """As `headers`, but without waiting for anybody; None: `headers` may have to."""
+
+
+@runtime_checkable
 class LogsIn(Protocol):
     """An authorizer for which a person may have to do something."""
 

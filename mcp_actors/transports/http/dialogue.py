@@ -13,7 +13,7 @@ from msgspec import structs
 
 from mcp_actors.protocol.http.responses import Reply
 from mcp_actors.runtime.deadline import Deadline
-from mcp_actors.transports.http.authorizer import Attempt, Refusal
+from mcp_actors.transports.http.authorizer import Attempt, KnowsAtOnce, Refusal
 from mcp_actors.transports.http.engine import Engine, Errand
 from mcp_actors.transports.http.grip import Grip
 from mcp_actors.transports.http.settings import HttpSettings
@@ -39,7 +39,7 @@ class TooLarge(Exception):
 class Dialogues:
     """Shared by all exchanges of one wire.
 
-    ``simple``: what goes along with a request is known, so that nobody has to be asked and to be waited for.
+    ``simple``: what goes along with a request is known, or somebody knows it who tells without waiting.
     """
 
     def __init__(self, engine: Engine, settings: HttpSettings) -> None:
@@ -47,25 +47,56 @@ class Dialogues:
         self._settings = settings
         self._fixed = None if callable(settings.headers) else merged(_USUAL, settings.own_headers())
         plain = self._fixed is not None and "host" not in map(str.lower, self._fixed)
-        self.simple = plain and settings.authorizer is None
+        authorizer = settings.authorizer
+        self.simple = plain and (authorizer is None or isinstance(authorizer, KnowsAtOnce))
 
-    def begin(self, errand: Errand, grip: Grip, seconds: float | None) -> urllib3.BaseHTTPResponse | None:
-        """POST a simple request over a connection that is there; None if there is none.
+    def patience(self, grip: Grip) -> Deadline:
+        """For how long one request may wait for a login; all its rounds are to have the same."""
+        return Deadline(time.monotonic() + _PATIENCE, grip.clock)
 
-        For a thread that must not wait for anything but a socket. If it `redirects`, go on with `ask`.
+    def begin(
+        self, errand: Errand, grip: Grip, seconds: float | None, patience: Deadline
+    ) -> urllib3.BaseHTTPResponse | None:
+        """POST a simple request over a connection that is there; None if there is none, or no authorization.
+
+        For a thread that must not wait for anything but a socket. If it is not `final`, go on with `ask`.
         """
         assert self._fixed is not None
-        return self._engine.post(errand, {**self._fixed, **errand.headers}, grip, seconds)
+        headers = {**self._fixed, **errand.headers}
+        authorizer = self._settings.authorizer
+        if authorizer is None:
+            return self._engine.post(errand, headers, grip, seconds)
+        attempt = Attempt(errand.method, errand.url, patience)
+        more = self._at_hand(attempt)
+        if more is None:
+            return None
+        response = self._engine.post(errand, merged(headers, more), grip, seconds)
+        if response is not None and self.final(response):
+            authorizer.answered(attempt, _lowered(response))
+        return response
+
+    def _at_hand(self, attempt: Attempt) -> Mapping[str, str] | None:
+        authorizer: object = self._settings.authorizer
+        return authorizer.at_hand(attempt) if isinstance(authorizer, KnowsAtOnce) else None
+
+    def final(self, response: urllib3.BaseHTTPResponse) -> bool:
+        """Whether the response is neither a redirect nor a refusal about which something might be done."""
+        refused = self._settings.authorizer is not None and response.status in REFUSALS
+        return not refused and response.status not in _REDIRECTS
 
     def ask(
-        self, errand: Errand, grip: Grip, begun: urllib3.BaseHTTPResponse | None = None
+        self,
+        errand: Errand,
+        grip: Grip,
+        begun: urllib3.BaseHTTPResponse | None = None,
+        patience: Deadline | None = None,
     ) -> urllib3.BaseHTTPResponse:
         """Send a request and return when a response has begun that is neither a refusal that can be mended
         nor a redirect within the origin. Raises urllib3's errors, and those of the authorizer.
 
-        ``begun`` is the first response, if there is one already.
+        ``begun`` is the first response, if there is one already, ``patience`` what it was begun with.
         """
-        deadline = Deadline(time.monotonic() + _PATIENCE, grip.clock)
+        deadline = patience or self.patience(grip)
         for _ in range(_MOST_ROUNDS):
             attempt = Attempt(errand.method, errand.url, deadline, grip.on_held)
             response, begun = begun, None
@@ -139,7 +170,7 @@ class Dialogues:
         authorizer = self._settings.authorizer
         if authorizer is None:
             return False
-        headers = {name.lower(): value for name, value in response.headers.items()}
+        headers = _lowered(response)
         if response.status not in REFUSALS:
             authorizer.answered(attempt, headers)
             return False
@@ -181,14 +212,13 @@ def reply_of(response: urllib3.BaseHTTPResponse, body: bytes = b"") -> Reply:
     )
 
 
-def redirects(response: urllib3.BaseHTTPResponse) -> bool:
-    """Whether the server wants the same request to go elsewhere."""
-    return response.status in _REDIRECTS
+def _lowered(response: urllib3.BaseHTTPResponse) -> dict[str, str]:
+    return {name.lower(): value for name, value in response.headers.items()}
 
 
 def _redirected(url: str, response: urllib3.BaseHTTPResponse) -> str | None:
     """Where to go instead: only to the same origin, and only with the same method and body."""
-    if not redirects(response):
+    if response.status not in _REDIRECTS:
         return None
     location = response.headers.get("Location")
     return None if location is None else at_home(url, location)

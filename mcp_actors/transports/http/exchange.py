@@ -19,6 +19,7 @@ from mcp_actors.protocol.http.event_stream import EventTooLarge
 from mcp_actors.protocol.http.reconnection import Pace, Reconnection
 from mcp_actors.protocol.http.request_headers import Outbound, RequestHeaders
 from mcp_actors.protocol.jsonrpc import METHOD_NOT_FOUND, Batch, Id, Request, error_frame, scan
+from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports.http.dialogue import REFUSALS, TooLarge, reply_of
 from mcp_actors.transports.http.engine import Errand
 from mcp_actors.transports.http.faults import broken, redirect, unauthorized
@@ -104,22 +105,22 @@ class Exchange:
         """What is to be asked of the server."""
         return Errand("POST", self._wire.post_url, self.outbound.headers, self._frame)
 
-    def go(self) -> None:
+    def go(self, patience: Deadline | None = None) -> None:
         """All of it, from the beginning."""
         wire = self._wire
         wire.await_turn(self.outbound)
-        if wire.settled and wire.legacy is None:
+        if wire.older and wire.legacy is None:
             failure = wire.fall_back(self.grip.on_held)
             if failure is not None:
                 wire.finish(failure, self.ids)
                 return
         if not self.grip.was_cut:
-            self.post()
+            self.post(None, patience)
 
-    def post(self, begun: urllib3.BaseHTTPResponse | None = None) -> None:
+    def post(self, begun: urllib3.BaseHTTPResponse | None = None, patience: Deadline | None = None) -> None:
         """Send the frame, unless the server has begun to respond already."""
         dialogues, outbound = self._wire.dialogues, self.outbound
-        response = dialogues.ask(self.errand(), self.grip, begun)
+        response = dialogues.ask(self.errand(), self.grip, begun, patience)
         reply = reply_of(response)
         if self._wire.legacy is not None:
             self._posted(reply, response)

@@ -12,7 +12,7 @@ from msgspec import structs
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.http import responses as R
 from mcp_actors.runtime.deadline import Deadline
-from mcp_actors.transports.http.dialogue import redirects, reply_of
+from mcp_actors.transports.http.dialogue import reply_of
 from mcp_actors.transports.http.exchange import Exchange
 
 if TYPE_CHECKING:
@@ -73,17 +73,19 @@ class HttpLoan:
 
     def _fetch(self, deadline: Deadline) -> bytes | None:
         exchange, grip, dialogues = self._exchange, self._exchange.grip, self._wire.dialogues
+        patience = dialogues.patience(grip)
         try:
-            self._response = response = dialogues.begin(exchange.errand(), grip, _patience(deadline))
+            response = dialogues.begin(exchange.errand(), grip, _seconds(deadline), patience)
+            self._response = response
         except (urllib3.exceptions.HTTPError, OSError):
             if grip.was_cut or grip.whole:
                 raise
             # It cannot have been run, and another connection may do better.
             response = None
         if response is None:
-            self._rest = exchange.go
-        elif redirects(response):
-            self._rest = partial(exchange.post, response)
+            self._rest = partial(exchange.go, patience)
+        elif not dialogues.final(response):
+            self._rest = partial(exchange.post, response, patience)
         elif (reply := reply_of(response)).streams:
             return self._first_of(response)
         else:
@@ -131,7 +133,7 @@ class HttpLoan:
         return False
 
 
-def _patience(deadline: Deadline) -> float | None:
+def _seconds(deadline: Deadline) -> float | None:
     # Zero would mean not to wait at all, and to fail with another error.
     seconds = max(deadline.remaining(), 0.001)
     return seconds if seconds < _LONGEST else None

@@ -85,7 +85,7 @@ class HttpWire:
         self.crew = Crew(f"mcp-http-{label}", settings.max_exchanges + _RESERVE)
         self.dialogues = Dialogues(engine, settings)
         #: Whether the URL is known to be of the older transport, and its line, once it is there.
-        self.settled = settings.legacy
+        self.older = settings.legacy
         self.legacy: LegacyLine | None = None
         self.on_lost: OnLost | None = None
         self.on_held: OnHeld | None = None
@@ -111,7 +111,7 @@ class HttpWire:
             if outbound.modern:
                 # MCP 2026-07-28, transports: closing the stream is the cancellation, and the only one.
                 return SendVerdict.SENT
-        if outbound.probing and (self.settled or self.legacy is not None):
+        if outbound.probing and (self.older or self.legacy is not None):
             # The older transport is of the handshake era; some of its servers would leave us waiting.
             return self.inbox.put(error_frame(exchange.ids[0], METHOD_NOT_FOUND, "HTTP+SSE has one era"))
         if not self.enter(exchange):
@@ -125,7 +125,7 @@ class HttpWire:
     def lend(self, frame: bytes, token: int) -> HttpLoan | None:
         """The exchange for a caller's own thread, where it need not wait for anything but a socket."""
         del token
-        if not self.dialogues.simple or self.settled or self.legacy is not None:
+        if not self.dialogues.simple or self.older or self.legacy is not None:
             return None
         if not (self._turn.is_set() and self.listening.is_set()):
             return None
@@ -286,7 +286,7 @@ class HttpWire:
         self._line = line = LegacyLine(self, self._settings.url, on_held)
         if self._over:
             return _CLOSED
-        seconds = math.inf if self.settled else min(_SEARCH_SECONDS, self._settings.connect_timeout)
+        seconds = math.inf if self.older else min(_SEARCH_SECONDS, self._settings.connect_timeout)
         failure = line.connect(Deadline.after(seconds))
         if failure is None:
             assert line.endpoint is not None

@@ -180,6 +180,33 @@ def test_who_may_have_to_wait_for_others_leaves_it_to_the_crew(
     assert watch.askers == []
 
 
+@pytest.mark.requirement("security:oauth")
+def test_with_a_token_at_hand_nobody_else_is_needed(
+    peer: HttpPeer, make_client: MakeClient, watch: Watch
+) -> None:
+    client = make_client(peer, auth="a-token").wait_ready()
+    client.call_tool("echo", {})
+    assert client.call_tool("echo", {}).text == "{}"
+    assert watch.askers[-1] is threading.current_thread()
+    assert {turn.headers["authorization"] for turn in peer.turns("tools/call")} == {"Bearer a-token"}
+
+
+@pytest.mark.requirement("security:oauth")
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_token_is_said_to_be_so_whoever_sent_it(
+    status: int, peer: HttpPeer, make_client: MakeClient, watch: Watch
+) -> None:
+    client = make_client(peer, auth="a-token").wait_ready()
+    client.call_tool("echo", {})
+    for own in (True, False):
+        peer.once("tools/call", lambda turn: turn.status(status, WWW_Authenticate='Bearer realm="x"'))
+        watch.askers.clear()
+        with pytest.raises(errors.AuthorizationFailed, match=f"HTTP {status}"):
+            client.call_tool("echo", {}, on_progress=None if own else lambda _: None)
+        assert bool(watch.askers) == own
+    until(lambda: nothing_runs(client))
+
+
 def test_over_a_proxy_the_crew_asks(peer: HttpPeer, make_client: MakeClient, watch: Watch) -> None:
     # The peer is its own proxy: it does not care how it is addressed.
     proxy = f"http://127.0.0.1:{peer.port}"
