@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -59,7 +60,9 @@ class Screen:
     def read_until(self, words: bytes | None) -> bytes:
         """What is shown until these words come, or until the end."""
         end = time.monotonic() + PATIENCE
-        while time.monotonic() < end and not (words and words in self.shown):
+        while not (words and words in self.shown):
+            if not select.select([self._terminal], [], [], max(0.0, end - time.monotonic()))[0]:
+                break
             try:
                 part = os.read(self._terminal, 65536)
             except OSError:  # how Linux says that nobody has the terminal open any more
