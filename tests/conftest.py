@@ -13,6 +13,8 @@ import hypothesis
 import psutil
 import pykka
 import pytest
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 pytest_plugins = ["tests.whole_run"]
 
@@ -25,13 +27,18 @@ BOUND: Final = 5.0 * FACTOR
 # cases. HYPOTHESIS_PROFILE=explore draws new ones at each run; its blob lets a failure be repeated elsewhere.
 hypothesis.settings.register_profile("repeatable", deadline=None, print_blob=True, derandomize=True)
 hypothesis.settings.register_profile("explore", deadline=None, print_blob=True, derandomize=False)
-hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+_PROFILE: Final = os.environ.get("HYPOTHESIS_PROFILE", "repeatable")
+hypothesis.settings.load_profile(_PROFILE)
+# It also draws what stands in the modules loaded by then, and so would depend on the tests that ran before.
+if _PROFILE == "repeatable" and hasattr(providers, "_get_local_constants"):
+    vars(providers)["_get_local_constants"] = lambda nothing=Constants(): nothing  # noqa: B008
 
 
 def pytest_configure() -> None:
-    # Shells start what they do not wait for with Ctrl-C ignored, which programs inherit that a test interrupts.
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Started in the background, or by nohup, we ignore these, and so would the programs that tests interrupt.
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
 
 
 @pytest.fixture

@@ -38,8 +38,8 @@ class Reception:
 
     def refuse_all(self, event: E.CalledTogether) -> State:
         for call in event.calls:
-            self.refuse(call)
-        return self.state
+            self._out.append(Reply(call.caller, NotReady(self.state.value, self.cause)))
+        return self._wake()
 
     def strand(self, event: E.Departed) -> State:
         """The wire over which a caller sends its request has ended before we knew of the request."""

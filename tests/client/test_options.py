@@ -140,12 +140,12 @@ def test_a_client_without_a_name_is_not_registered(client: Client) -> None:
     assert registry.names() == ()
 
 
-def test_a_client_that_may_need_a_login_waits_as_long_as_the_person_has() -> None:
-    login = OAuth(timeout=120.0)
+def test_a_client_that_may_need_a_login_waits_as_long_as_one_may_take() -> None:
+    login = OAuth(timeout=120.0, request_timeout=20.0)
     patient = Client.http("https://example.com/mcp", auth=login)
     decided = Client.http("https://example.com/mcp", auth=login, init_timeout=5.0)
     other = Client.http("https://example.com/mcp", auth="token")
-    assert [client._options.init_timeout for client in (patient, decided, other)] == [120.0, 5.0, 10.0]
+    assert [client._options.init_timeout for client in (patient, decided, other)] == [140.0, 5.0, 10.0]
 
 
 def test_a_path_of_authorities_counts_for_the_authorization_server_too(tmp_path: Path) -> None:

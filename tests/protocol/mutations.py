@@ -337,6 +337,13 @@ MUTATIONS = (
         ("test_hindrances.py",),
     ),
     Mutation(
+        "several who call together begin nothing anew",
+        "reception.py",
+        "        return self._wake()\n\n    def strand",
+        "        self._wake()\n        return self.state\n\n    def strand",
+        ("test_hindrances.py",),
+    ),
+    Mutation(
         "who said no to a login is asked again and again",
         "attempts.py",
         "        self.resting = self.parked = broken_off or (self.ever_ready and _was_denied(cause))\n",

@@ -158,6 +158,14 @@ def test_whoever_calls_after_that_begins_anew() -> None:
     assert driver.outcomes() == {"bob": NotReady("backoff", BROKEN_OFF)}
     assert driver.all(Open) == [Open(2)]
 
+    driver = introduced_slowly("ann", ever_ready=True)
+    interrupted(driver, "ann")
+    calls = tuple(E.Called(name, "ping", b"{}", b"{}", 9.0) for name in ("bob", "cas"))
+    driver.do(E.CalledTogether(calls))
+    assert driver.outcomes() == {name: NotReady("backoff", BROKEN_OFF) for name in ("bob", "cas")}
+    assert driver.all(Open) == [Open(2)]
+    assert driver.is_in(State.INITIALIZING)
+
 
 def test_an_interrupt_of_one_who_waits_for_a_slow_server_harms_nobody() -> None:
     driver = Driver(silence_tells_era=False).to(State.INITIALIZING)

@@ -63,7 +63,7 @@ def run(root: Path, mutation: Mutation) -> Verdict:
         cwd=root,
         env=kept
         | {"PYTHONPATH": str(root), "MACHINE_EXAMPLES": str(EXAMPLES)}
-        | {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         timeout=60,
