@@ -242,8 +242,12 @@ class Client(ToolFace, ResourceFace, PromptFace, NewsFace, SessionFace):
         """Somebody began or ceased to listen for news, which some servers want to know."""
         tree = self._trees.value
         connection = None if tree is None else tree.connection
-        if connection is not None:
-            connection.tell(NewsWanted())
+        if tree is None or connection is None:
+            return
+        departures = tree.wiring.board.departures
+        if departures is not None:
+            departures.hold()
+        connection.tell(NewsWanted())
 
 
 def _always_the_same() -> str:

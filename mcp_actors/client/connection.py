@@ -118,6 +118,8 @@ class ConnectionActor(Actor):
         # Answers go out last: a caller that wakes up finds the GIL free that much sooner.
         while self._replies:
             self._answer(self._replies.popleft())
+        if type(message) is E.NewsWanted and self._board.departures is not None:
+            self._board.departures.go_on()
         return None
 
     def terminate(self, reason: Reason) -> None:

@@ -32,8 +32,8 @@ CONNECTION: Final = "connection"
 class Wiring:
     """Made once per tree, before its actors; it outlives each of them, so that a restart loses no history.
 
-    ``ids`` and ``wires`` are only advanced by the Connection actor, ``standing`` is only changed by it;
-    ``closing`` is set once, by the face.
+    ``wires`` is only advanced by the Connection actor, ``standing`` is only changed by it; ``ids`` are also
+    drawn by callers who send their requests themselves; ``closing`` is set once, by the face.
     """
 
     name: str

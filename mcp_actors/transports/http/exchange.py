@@ -216,6 +216,7 @@ class Exchange:
             Reconnection(Pace()),
             self._unanswered,
             lambda frame: wire.answered(self.outbound, frame),
+            lambda: wire.heard(self.outbound),
         )
 
     def stream(self, reading: Reading, response: urllib3.BaseHTTPResponse) -> None:

@@ -29,7 +29,7 @@ class Reading:
     """Of one stream, over all its connections. Belongs to the thread that reads it.
 
     ``awaited`` are the requests whose answers are expected there; answers to others are none of this stream's
-    business. ``notice`` sees an answer before anybody else does.
+    business. ``notice`` sees an answer before anybody else does; ``heard`` is called after each message.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class Reading:
         story: Reconnection,
         awaited: set[Id],
         notice: Callable[[bytes], object] = lambda _frame: None,
+        heard: Callable[[], object] = lambda: None,
     ) -> None:
         self._inbox = inbox
         self._max_event_bytes = max_event_bytes
@@ -46,6 +47,7 @@ class Reading:
         self._expected = frozenset(awaited)
         self._awaited = awaited
         self._notice = notice
+        self._heard = heard
         # Of the present response: what of it was read, but not heard yet.
         self._response: urllib3.BaseHTTPResponse | None = None
         self._stream = EventStream(max_event_bytes)
@@ -153,6 +155,7 @@ class Reading:
             self._awaited -= answered
             self._notice(event.data)
         self._inbox.deliver(event.data)
+        self._heard()
 
 
 def _says_something(event: ServerEvent) -> bool:

@@ -21,6 +21,7 @@ from mcp_actors.protocol.http import responses as R
 from mcp_actors.protocol.http.answers import agreed_version
 from mcp_actors.protocol.http.request_headers import PROTOCOL_VERSION, Outbound, RequestHeaders
 from mcp_actors.protocol.jsonrpc import METHOD_NOT_FOUND, Id, error_frame
+from mcp_actors.protocol.listening import LISTEN
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports.contract import OnHeld, OnLost, SendVerdict, WireStats
 from mcp_actors.transports.http.crew import Crew
@@ -72,7 +73,8 @@ class HttpWire:
         # Set unless `initialized` is on its way: nothing may overtake it.
         self._turn = threading.Event()
         self._turn.set()
-        # Set unless the stream for what nobody asked is being opened: a server may ask back over it.
+        # Set unless a stream for what nobody asked is being opened: a server may ask back over it, and nobody
+        # hears what it would say before.
         self.listening = threading.Event()
         self.listening.set()
         self._listener: Listener | None = None
@@ -177,13 +179,15 @@ class HttpWire:
                 self._rules = structs.replace(self._rules, version=outbound.headers.get(PROTOCOL_VERSION))
         if outbound.method == _INITIALIZED:
             self._turn.clear()
+        elif outbound.method == LISTEN:
+            self.listening.clear()
         return True
 
     def await_turn(self, outbound: Outbound) -> None:
         """Wait while ``initialized`` is on its way, unless this is it."""
         if outbound.method != _INITIALIZED and not self._turn.is_set():
             self._turn.wait(_TURN_SECONDS)
-        if not self.listening.is_set():
+        if outbound.method != LISTEN and not self.listening.is_set():
             self.listening.wait(_LISTENING_SECONDS)
             # Some servers do not answer before there is something to say. Nobody waits twice for that.
             self.listening.set()
@@ -197,6 +201,11 @@ class HttpWire:
         """A request was answered; ``initialize`` settles the version. Before anybody else hears of it."""
         if outbound.method == "initialize":
             self._rules = structs.replace(self._rules, version=agreed_version(frame))
+
+    def heard(self, outbound: Outbound) -> None:
+        """The stream of a request has said something; one of news says first that it is one."""
+        if outbound.method == LISTEN:
+            self.listening.set()
 
     def accepted(self, outbound: Outbound) -> None:
         """A notification or response has arrived."""
@@ -307,6 +316,8 @@ class HttpWire:
 
     def done(self, exchange: Exchange) -> None:
         """An exchange is over."""
+        if exchange.outbound.method == LISTEN:
+            self.listening.set()
         with self._lock:
             self._running.discard(exchange)
             for id_ in exchange.ids:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mcp_actors import Client
+from mcp_actors.transports.http.wire import HttpWire
 from tests.client.conftest import _nothing_is_left_behind, quick
 from tests.servers.http_peer import STATELESS, HttpPeer
 
@@ -17,6 +18,17 @@ ERAS = (STATELESS, "2025-11-25")
 
 MakePeer = Callable[..., HttpPeer]
 MakeClient = Callable[..., Client]
+
+
+def wire_of(client: Client) -> HttpWire:
+    """The wire of a client that is ready."""
+    tree = client._trees.value
+    assert tree is not None
+    link = tree.wiring.board.link
+    assert link is not None
+    wire: Any = getattr(link.send, "__self__", None)
+    assert isinstance(wire, HttpWire)
+    return wire
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ from mcp_actors.transports.http.pools import _has_come
 from mcp_actors.transports.http.wire import HttpWire
 from tests.client.waiting import BOUND, in_thread, opened_at_the_end, until
 from tests.servers.http_peer import STATELESS, HttpPeer, Turn, text
-from tests.transports.http.conftest import ERAS, MakeClient, MakePeer
+from tests.transports.http.conftest import ERAS, MakeClient, MakePeer, wire_of
 from tests.transports.http.test_ways import Authority, authority
 
 __all__ = ["authority"]
@@ -65,16 +65,6 @@ class Watch:
 @pytest.fixture
 def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
     return Watch(monkeypatch)
-
-
-def wire_of(client: Client) -> HttpWire:
-    tree = client._trees.value
-    assert tree is not None
-    link = tree.wiring.board.link
-    assert link is not None
-    wire: Any = getattr(link.send, "__self__", None)
-    assert isinstance(wire, HttpWire)
-    return wire
 
 
 def nothing_runs(client: Client) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,11 +15,16 @@ from mcp_actors.transports.http.wire import HttpWire
 from tests.client.features.ear import Ear
 from tests.client.waiting import BOUND, in_thread, opened_at_the_end, until
 from tests.servers.http_peer import META, HttpPeer, Turn, text
-from tests.transports.http.conftest import MakeClient, MakePeer
+from tests.transports.http.conftest import MakeClient, MakePeer, wire_of
 
 pytestmark = pytest.mark.requirement("transport:http")
 
 LIMIT = 100_000
+
+
+def mark(turn: Turn) -> dict[str, Any]:
+    """What everything carries that is said in the stream that this request opened."""
+    return {"_meta": {f"{META}subscriptionId": turn.message["id"]}}
 
 
 @pytest.mark.requirement("feature:subscriptions")
@@ -30,11 +36,9 @@ def test_news_come_over_one_stream_that_is_opened_again_when_it_breaks(
 
     def listen(turn: Turn) -> None:
         stream = turn.stream()
-        mark = {"_meta": {f"{META}subscriptionId": turn.message["id"]}}
-        stream.notify(
-            "notifications/subscriptions/acknowledged", notifications=turn.params["notifications"], **mark
-        )
-        streams.append((turn, lambda: stream.notify("notifications/tools/list_changed", **mark)))
+        granted = turn.params["notifications"]
+        stream.notify("notifications/subscriptions/acknowledged", notifications=granted, **mark(turn))
+        streams.append((turn, lambda: stream.notify("notifications/tools/list_changed", **mark(turn))))
         turn.await_end()
 
     peer.on("subscriptions/listen", listen)
@@ -79,21 +83,31 @@ def test_a_handshake_whose_last_word_may_be_lost_goes_on_as_if_it_was_heard(
     assert client.call_tool("echo", {}).text == "{}"
 
 
-def test_the_first_call_finds_the_stream_open_over_which_its_server_asks_back(
-    make_peer: MakePeer, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    awaited, order = threading.Event(), list[str]()
+@pytest.fixture
+def awaited(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Somebody waits for a stream of news to be open, for as long as it takes."""
+    event, make = threading.Event(), HttpWire.__init__
 
     class Listening(threading.Event):
         def wait(self, timeout: float | None = None) -> bool:
             del timeout
-            awaited.set()
+            event.set()
             return super().wait(BOUND)
 
     def made(wire: HttpWire, *args: Any) -> None:
         make(wire, *args)
         wire.listening = Listening()
         wire.listening.set()
+
+    monkeypatch.setattr(HttpWire, "__init__", made)
+    with opened_at_the_end(event):
+        yield event
+
+
+def test_the_first_call_finds_the_stream_open_over_which_its_server_asks_back(
+    make_peer: MakePeer, make_client: MakeClient, awaited: threading.Event
+) -> None:
+    order = list[str]()
 
     def listen(turn: Turn) -> None:
         awaited.wait(BOUND)
@@ -104,14 +118,56 @@ def test_the_first_call_finds_the_stream_open_over_which_its_server_asks_back(
         order.append("call")
         turn.answer(text("done"))
 
-    make = HttpWire.__init__
-    monkeypatch.setattr(HttpWire, "__init__", made)
     peer = make_peer("2025-11-25")
     peer.on("GET", listen)
     peer.calls["work"] = work
-    with opened_at_the_end(awaited):
-        assert make_client(peer).wait_ready().call_tool("work").text == "done"
+    assert make_client(peer).wait_ready().call_tool("work").text == "done"
     assert order == ["stream", "call"]
+
+
+@pytest.mark.requirement("feature:subscriptions")
+def test_whoever_calls_after_beginning_to_listen_is_told_what_the_call_changes(
+    peer: HttpPeer, make_client: MakeClient, awaited: threading.Event
+) -> None:
+    peer.capabilities["tools"] = {"listChanged": True}
+    order = list[str]()
+
+    def listen(turn: Turn) -> None:
+        stream = turn.stream()
+        # The response has begun, but the client is not yet among those who are told of changes.
+        awaited.wait(BOUND)
+        order.append("listen")
+        stream.notify("notifications/subscriptions/acknowledged", notifications={}, **mark(turn))
+        turn.await_end()
+
+    def learn(turn: Turn) -> None:
+        order.append("learn")
+        turn.answer(text("done"))
+
+    peer.on("subscriptions/listen", listen)
+    peer.calls["learn"] = learn
+    client = make_client(peer).wait_ready()
+    client.call_tool("echo", {})
+    client.on_tools_changed(lambda *_: None)
+    assert client.call_tool("learn").text == "done"
+    assert order == ["listen", "learn"]
+    # Nobody waits for a stream that goes on: what comes now is sent by its caller again.
+    assert wire_of(client).listening.is_set()
+
+
+@pytest.mark.requirement("feature:subscriptions")
+@pytest.mark.parametrize("status", [200, 404, 500])
+def test_nobody_waits_for_a_stream_that_a_server_does_not_offer(
+    status: int, peer: HttpPeer, make_client: MakeClient
+) -> None:
+    peer.capabilities["tools"] = {"listChanged": True}
+    peer.on("subscriptions/listen", lambda turn: turn.refuse(-32601, "no such stream", status))
+    client = make_client(peer).wait_ready()
+    wire = wire_of(client)
+    client.on_tools_changed(lambda *_: None)
+    peer.await_turns("subscriptions/listen")
+    assert client.call_tool("echo", {}).text == "{}"
+    until(wire.listening.is_set)
 
 
 def test_a_stream_of_news_is_resumed_after_its_last_event_when_the_server_says_so(
