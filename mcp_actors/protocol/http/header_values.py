@@ -39,7 +39,7 @@ def encode(value: str | int | bool) -> str:
         if abs(value) > MAX_INTEGER:
             raise NoHeaderForm("an integer beyond ±(2^53 - 1) has no header form")
         return str(value)
-    return value if _is_plain(value) else _wrapped(value)
+    return (_encode_again if len(value) <= _SHORT else _encode)(value)
 
 
 def decode(header: str) -> str:
@@ -64,8 +64,13 @@ def _decode(header: str) -> str:
         raise InvalidHeaderValue("a header's base64 is none, or holds no UTF-8") from None
 
 
+def _encode(value: str) -> str:
+    return value if _is_plain(value) else _wrapped(value)
+
+
 # Clients name the same methods and tools again and again. What they make up must not fill the memory.
 _SHORT: Final = 100
+_encode_again: Final = lru_cache(maxsize=256)(_encode)
 _decode_again: Final = lru_cache(maxsize=256)(_decode)
 
 

@@ -13,6 +13,7 @@ from urllib3 import exceptions as trouble
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.util.connection import allowed_gai_family
 
+from mcp_actors.protocol.http.response_head import usual_head
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports import inheritance
 from mcp_actors.transports.http.grip import Grip
@@ -64,8 +65,30 @@ _sockets = _Sockets()
 
 
 class Response(http.client.HTTPResponse):
-    """Passes over every interim response; the standard library does so for 100 alone. And it refuses chunks
-    of less than nothing."""
+    """Reads usual heads in one step. It passes over every interim response; the standard library does so for
+    100 alone. And it refuses chunks of less than nothing."""
+
+    #: The fields of the head, in their order.
+    fields: list[tuple[str, str]]
+
+    def begin(self) -> None:
+        """Read the head. Once."""
+        # What is looked at is read all the same, if it is not a whole head, or an unusual one.
+        head = usual_head(self.fp.peek())
+        if head is None:
+            super().begin()
+            self.fields = self.headers.items()
+            return
+        self.fp.read(head.size)
+        self.fields = head.fields
+        self.headers = self.msg = http.client.HTTPMessage()
+        for name, value in head.fields:
+            self.headers[name] = value
+        self.version, self.status, self.reason = 11, head.status, head.reason
+        self.code = head.status
+        self.length, self.chunked, self.will_close = head.length, head.chunked, head.closes
+        if head.chunked:
+            self.chunk_left = None
 
     def _read_status(self) -> tuple[str, int, str]:
         while True:
@@ -128,7 +151,7 @@ class HeldConnection(HTTPConnection):
         if self.grip is not None:
             self.grip.whole = True
 
-    def ask(self, head: bytes, body: bytes, seconds: float | None) -> http.client.HTTPResponse:
+    def ask(self, head: bytes, body: bytes, seconds: float | None) -> Response:
         """Write a request over the connection that is there, and return when the response has begun.
 
         What `request` does for any request costs more than all the rest of an exchange. ``seconds`` bounds

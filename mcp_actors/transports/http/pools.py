@@ -56,9 +56,12 @@ class HeldPool(HTTPConnectionPool):
             if isinstance(error, http.client.HTTPException):
                 raise trouble.ProtocolError("the response could not be read", error) from error
             raise
+        headers = HTTPHeaderDict()
+        for name, value in original.fields:
+            headers.add(name, value)
         return HTTPResponse(
             body=original,
-            headers=HTTPHeaderDict(original.headers.items()),
+            headers=headers,
             status=original.status,
             preload_content=False,
             original_response=original,
