@@ -358,7 +358,7 @@ AGREED = (
     Mutation(
         "who calls together while not ready is told once",
         "reception.py",
-        "        for call in event.calls:\n            self.refuse(call)\n",
-        "        self.refuse(event.calls[0])\n",
+        "        for call in event.calls:\n            self._out.append(Reply(call.caller, NotReady",
+        "        for call in event.calls[:1]:\n            self._out.append(Reply(call.caller, NotReady",
     ),
 )
