@@ -181,11 +181,14 @@ class World(Stage):
     @precondition(lambda self: self.model.wire is not None)
     @rule(kind=st.sampled_from(EndKind), unsent=st.booleans(), sure=st.integers(0, 3))
     def the_wire_ends(self, kind: EndKind, unsent: bool, sure: int) -> None:
-        assert self.model.wire is not None
-        if sure == 0 or self.model.wire.broken:
-            last = [*self.model.history.offered, *(event.id for event in self.model.under_way)][-2:]
+        wire = self.model.wire
+        assert wire is not None
+        if sure == 0 or wire.broken:
+            # A wire knows nothing of what set out over another.
+            own = [event.id for event in self.model.under_way if event.wire == wire.number]
+            last = [*self.model.history.offered, *own][-2:]
             lost = frozenset(last) if unsent else frozenset()
-            self.model.end(self.model.wire, Ending(kind, "it ended", unsent=lost))
+            self.model.end(wire, Ending(kind, "it ended", unsent=lost))
 
     @precondition(lambda self: self.model.wire is not None and self._is(State.READY))
     @rule(n=PICK)
