@@ -17,6 +17,9 @@ PACKAGE: Final = ROOT / "mcp_actors"
 #: Least coverage in percent, branches included, by folder below the package; "" is all of it.
 LEAST: Final = {"protocol": 100.0, "runtime": 100.0, "": 95.0}
 
+#: More would only wait for each other's timeouts on a small machine.
+_MOST_PROCESSES: Final = 4
+
 carried_key: Final = pytest.StashKey[dict[str, list[str]]]()
 measuring_key: Final = pytest.StashKey["Measuring"]()
 percents_key: Final = pytest.StashKey[dict[str, float]]()
@@ -28,6 +31,13 @@ def is_whole(config: pytest.Config) -> bool:
     chosen = any(config.getoption(name, default=None) for name in narrowing)
     everything = {ROOT, ROOT / "tests"}
     return not chosen and all((ROOT / argument).resolve() in everything for argument in config.args)
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """A process for each core runs some of the whole suite; a part of it runs where it can be watched."""
+    if not is_whole(config) or _to_be_measured():
+        return 0
+    return min(os.cpu_count() or 1, _MOST_PROCESSES)
 
 
 class Measuring:
@@ -70,7 +80,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Only if asked to: measuring every branch takes the suite half as long again.
     """
-    if os.environ.get("MCP_ACTORS_COVERAGE") != "1":
+    if not _to_be_measured():
         return
     if is_whole(config) and not config.getoption("cov_source", default=None):
         config.stash[measuring_key] = Measuring()
@@ -115,6 +125,10 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     session.config.stash[percents_key] = percents
     if too_low(percents):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _to_be_measured() -> bool:
+    return os.environ.get("MCP_ACTORS_COVERAGE") == "1"
 
 
 def too_low(percents: dict[str, float]) -> list[str]:

@@ -57,7 +57,7 @@ def run(root: Path, mutation: Mutation) -> Verdict:
     # Half of the time would be the import of what some other plugin needs.
     plugins = ["no:cacheprovider", "pytest_timeout", "_hypothesis_pytestplugin"]
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-x", "-q", "--hypothesis-seed=1"]
+        [sys.executable, "-m", "pytest", "-x", "-q", "--hypothesis-seed=1", "--override-ini=addopts="]
         + [word for name in plugins for word in ("-p", name)]
         + [f"tests/protocol/{name}" for name in chosen],
         cwd=root,
