@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import io
 import os
 import socket
 import time
@@ -26,6 +27,7 @@ _MARGIN: Final = 1.0
 _LONGEST_IDLE: Final = 600.0
 #: Up to here a request goes out in one piece.
 _ONE_PIECE: Final = 64 * 1024
+_ENDS_OF_HEAD: Final = (b"\r\n", b"\n")
 
 #: A stream may be silent for hours. Whether anybody is still there is found out in about a minute, by TCP.
 _KEEP_ALIVE: Final[tuple[tuple[int, int, int], ...]] = (
@@ -64,6 +66,28 @@ class _Sockets:
 _sockets = _Sockets()
 
 
+class _HeadLines:
+    """What the standard library reads other heads from: their lines, and nothing that only looks like one.
+
+    It would take space at the end of a line for part of the value, a CR inside of one for its end, and the
+    end of the connection for that of the head.
+    """
+
+    def __init__(self, received: io.BufferedReader) -> None:
+        self._received = received
+        self.close = received.close
+
+    def readline(self, limit: int) -> bytes:
+        line = self._received.readline(limit)
+        if len(line) < limit and not line.endswith(b"\n"):
+            raise http.client.RemoteDisconnected("the connection ended before the head of the response did")
+        words = line.rstrip(b" \t\r\n")
+        if not words and line not in _ENDS_OF_HEAD:
+            # It goes on with the field before. Without its space it would be the end of them all.
+            words = b" "
+        return words.replace(b"\r", b" ") + b"\r\n"
+
+
 class Response(http.client.HTTPResponse):
     """Reads usual heads in one step. It passes over every interim response; the standard library does so for
     100 alone. And it refuses chunks of less than nothing."""
@@ -76,8 +100,7 @@ class Response(http.client.HTTPResponse):
         # What is looked at is read all the same, if it is not a whole head, or an unusual one.
         head = usual_head(self.fp.peek())
         if head is None:
-            super().begin()
-            self.fields = self.headers.items()
+            self._begin_slowly()
             return
         self.fp.read(head.size)
         self.fields = head.fields
@@ -89,6 +112,16 @@ class Response(http.client.HTTPResponse):
         self.length, self.chunked, self.will_close = head.length, head.chunked, head.closes
         if head.chunked:
             self.chunk_left = None
+
+    def _begin_slowly(self) -> None:
+        received = self.fp
+        self.fp = cast("io.BufferedReader", _HeadLines(received))
+        try:
+            super().begin()
+        finally:
+            if self.fp is not None:  # it was not closed
+                self.fp = received
+        self.fields = self.headers.items()
 
     def _read_status(self) -> tuple[str, int, str]:
         while True:

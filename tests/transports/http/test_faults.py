@@ -148,6 +148,7 @@ FAULTS: dict[str, tuple[Callable[[Turn], None], type[errors.McpError], str]] = {
         errors.ConnectionLost,
         "in the middle of a response",
     ),
+    "cut head": (raw(b"HTTP/1.1 200 OK\r\nContent-Le"), errors.ConnectionLost, "without an answer"),
     "bad chunk": (bad_chunk, errors.ConnectionLost, "broke"),
     "negative chunk": (negative_chunk, errors.ConnectionLost, "in the middle of a response"),
     "negative chunk in the stream": (

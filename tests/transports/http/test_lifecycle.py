@@ -266,13 +266,16 @@ def test_a_modern_refusal_is_no_reason_to_fall_back(peer: HttpPeer, make_client:
 
 
 @pytest.mark.requirement("negotiation:era")
-@pytest.mark.parametrize("outage", [500, 502, 503, 429, "a broken stream"])
+@pytest.mark.parametrize("outage", [500, 502, 503, 429, "a broken head", "a broken stream"])
 def test_an_outage_says_nothing_about_the_era(
     outage: int | str, peer: HttpPeer, make_client: MakeClient
 ) -> None:
     def fail(turn: Turn) -> None:
         if isinstance(outage, int):
             turn.status(outage)
+        elif outage == "a broken head":
+            turn.write(b"HTTP/1.1 404 Not Found\r\nContent-")
+            turn.drop()
         else:
             turn.stream()
             turn.drop()

@@ -1,0 +1,101 @@
+"""Heads of responses: what they mean does not depend on how they come."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mcp_actors.transports.http.connections import Response
+from tests.protocol.http.test_response_head import heads
+from tests.servers.http_peer import Turn
+from tests.transports.http.conftest import MakeClient, MakePeer
+
+pytestmark = pytest.mark.requirement("transport:http")
+
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+class Pieces(io.RawIOBase):
+    """Gives what was received piece by piece."""
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self.pieces = [piece for piece in pieces if piece]
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self.pieces:
+            return 0
+        piece = self.pieces.pop(0)
+        size = min(len(buffer), len(piece))
+        buffer[:size] = piece[:size]
+        if piece[size:]:
+            self.pieces.insert(0, piece[size:])
+        return size
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(self)
+
+
+def read(*pieces: bytes) -> Any:
+    """Everything that a response says, or the kind of error that it is."""
+    received: Any = Pieces(list(pieces))
+    response: Any = Response(received, method="POST")
+    try:
+        response.begin()
+        framing = (response.length, response.chunked, response.will_close)
+        said = (response.status, response.reason, response.fields, response.headers.items(), framing)
+        return *said, response.read()
+    except http.client.IncompleteRead as error:
+        return *said, error.partial
+    except (http.client.HTTPException, ValueError) as error:
+        return type(error)
+
+
+@given(heads, st.lists(st.integers(min_value=0), max_size=3))
+@example(OK + b"Transfer-Encoding: chunked \r\n\r\n2\r\n{}\r\n0\r\n\r\n", [20])
+@example(OK + b"Mcp-Session-Id: abc\t \r\nContent-Length: 2 \r\n\r\n{}", [20])
+@example(OK + b"A: b\r\n" * 100 + b"\r\n", [20])
+def test_a_head_means_the_same_however_tcp_cuts_it(data: bytes, cuts: list[int]) -> None:
+    places = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
+    whole = read(data)
+    assert read(*(data[start:end] for start, end in pairwise(places))) == whole
+    assert read(*(bytes([byte]) for byte in data)) == whole
+
+
+@pytest.mark.parametrize("cut", [b"HTTP/1.1 200", OK, OK + b"Content-Le", OK + b"Content-Length: 2\r\n"])
+def test_a_head_without_its_end_is_none(cut: bytes) -> None:
+    assert read(cut) is http.client.RemoteDisconnected
+    assert read(b"HTTP/1.1 103 Early Hints\r\n\r\n" + cut) is http.client.RemoteDisconnected
+
+
+def test_a_lone_return_begins_no_field_and_space_alone_ends_no_head() -> None:
+    fields = read(OK + b"X: a\rContent-Length: 1\r\n \t\r\nContent-Length: 2\r\n\r\n{}")[2]
+    assert [name for name, _ in fields] == ["X", "Content-Length"]
+    assert fields[1][1] == "2"
+
+
+def test_space_behind_a_value_is_no_part_of_it_in_an_unusual_head(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer("2025-11-25")
+    peer.open_sessions.add("of-a-test")
+    about = {"capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}
+
+    def initialize(turn: Turn) -> None:
+        answer = json.dumps(turn.result({"protocolVersion": "2025-11-25", **about})).encode()
+        turn.write(OK + b"X: is\r\n folded\r\nMcp-Session-Id: of-a-test \t\r\n")
+        turn.write(b"Content-Type: application/json\r\nTransfer-Encoding: chunked \r\n\r\n")
+        turn.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(answer), answer))
+
+    peer.on("initialize", initialize)
+    assert make_client(peer).wait_ready().call_tool("echo", {}).text == "{}"
+    assert peer.turns("tools/call")[0].headers["mcp-session-id"] == "of-a-test"
