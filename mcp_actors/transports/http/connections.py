@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import io
 import os
@@ -17,7 +18,7 @@ from urllib3.util.connection import allowed_gai_family
 from mcp_actors.protocol.http.response_head import usual_head
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports import inheritance
-from mcp_actors.transports.http.grip import Grip
+from mcp_actors.transports.http.grip import Grip, shut
 
 #: How long a connection may be idle and still be used. Many servers close theirs after 5 s, and a request
 #: that crosses such an end is lost, without anybody knowing whether it was run.
@@ -90,10 +91,18 @@ class _HeadLines:
 
 class Response(http.client.HTTPResponse):
     """Reads usual heads in one step. It passes over every interim response; the standard library does so for
-    100 alone. And it refuses chunks of less than nothing."""
+    100 alone. And it refuses chunks of less than nothing.
+
+    A connection on which more has come than the response, or may come, is not used again: what is left of
+    this one must not begin the next.
+    """
 
     #: The fields of the head, in their order.
     fields: list[tuple[str, str]]
+
+    def __init__(self, sock: Any, *args: Any, **options: Any) -> None:
+        super().__init__(sock, *args, **options)
+        self._sock = sock
 
     def begin(self) -> None:
         """Read the head. Once."""
@@ -122,6 +131,36 @@ class Response(http.client.HTTPResponse):
             if self.fp is not None:  # it was not closed
                 self.fp = received
         self.fields = self.headers.items()
+        self.will_close = self.will_close or self._is_ambiguous()
+
+    def _is_ambiguous(self) -> bool:
+        """Whether others could see the end of the response elsewhere, or of the connection."""
+        coded, sized = "Transfer-Encoding" in self.headers, "Content-Length" in self.headers
+        # RFC 9112, 6.3: a length beside a coding is an error, and without "chunked" only the end is one.
+        if coded and (sized or not self.chunked):
+            return True
+        # The standard library looks at the first of several fields.
+        ends = any("close" in value.lower() for value in self.headers.get_all("Connection", ()))
+        return ends or self.status == http.client.SWITCHING_PROTOCOLS
+
+    def at_hand(self) -> bytes:
+        """What has come and was not read yet. Looks without waiting, and takes nothing."""
+        if self.isclosed():
+            return b""
+        patience = self._sock.gettimeout()
+        with contextlib.suppress(OSError):
+            try:
+                self._sock.settimeout(0.0)
+                return self.fp.peek()
+            finally:
+                self._sock.settimeout(patience)
+        return b""
+
+    def _close_conn(self) -> None:
+        # Until the head was read, this is not False either.
+        if self.will_close is False and self.at_hand():
+            shut(_plain(self._sock))
+        super()._close_conn()  # type: ignore[misc]
 
     def _read_status(self) -> tuple[str, int, str]:
         while True:
@@ -262,9 +301,12 @@ class HeldConnection(HTTPConnection):
 
     def plain_socket(self) -> socket.socket:
         """What can be shut. The connection is established."""
-        # TLS within TLS is no socket itself, but has one.
-        sock: Any = self.sock
-        return sock if isinstance(sock, socket.socket) else cast("socket.socket", sock.socket)
+        return _plain(self.sock)
+
+
+def _plain(sock: Any) -> socket.socket:
+    # TLS within TLS is no socket itself, but has one.
+    return sock if isinstance(sock, socket.socket) else cast("socket.socket", sock.socket)
 
 
 class HeldTlsConnection(HeldConnection, HTTPSConnection):

@@ -43,7 +43,7 @@ class Grip:
             self._sock = sock
             # Whoever cut it before there was anything to cut meant this.
             if self.was_cut:
-                _shut(sock)
+                shut(sock)
 
     def let_go(self) -> None:
         """The socket is free for others: from now on cutting must not touch it."""
@@ -84,11 +84,12 @@ class Grip:
             if self._rest is not None:
                 self._rest.set()
             if self._sock is not None:
-                _shut(self._sock)
+                shut(self._sock)
             return self.begun
 
 
-def _shut(sock: socket.socket) -> None:
+def shut(sock: socket.socket) -> None:
+    """End a connection in both directions."""
     # Shutting wakes whoever reads from it, writes to it or connects it; only they may close it. Not by the
     # method of TLS sockets: that one makes them plain first, and a thread that writes would write plainly.
     with contextlib.suppress(OSError):

@@ -128,22 +128,8 @@ def finish(response: BaseHTTPResponse) -> bool:
     original, connection = getattr(response, "_original_response", None), response.connection
     if not isinstance(original, Response) or not isinstance(connection, HeldConnection):
         return False
-    if not original.chunked or original.chunk_left or not _has_come(original, connection.sock):
+    if not original.chunked or original.chunk_left or original.at_hand() != _LAST_CHUNK:
         return False
     original.read1()
     response.release_conn()
     return True
-
-
-def _has_come(response: Response, sock: Any) -> bool:
-    """Whether the last chunk is there. Looks without waiting, and takes nothing."""
-    if sock is None or response.fp is None:
-        return False
-    patience = sock.gettimeout()
-    try:
-        sock.settimeout(0.0)
-        return bool(response.fp.peek() == _LAST_CHUNK)
-    except OSError:
-        return False
-    finally:
-        sock.settimeout(patience)

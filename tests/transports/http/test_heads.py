@@ -5,28 +5,32 @@ from __future__ import annotations
 import http.client
 import io
 import json
+import socket
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from mcp_actors import Client, errors
 from mcp_actors.transports.http.connections import Response
 from tests.protocol.http.test_response_head import heads
-from tests.servers.http_peer import Turn
+from tests.servers.http_peer import HttpPeer, Turn, text
 from tests.transports.http.conftest import MakeClient, MakePeer
 
 pytestmark = pytest.mark.requirement("transport:http")
 
-OK = b"HTTP/1.1 200 OK\r\n"
+OK: Final = b"HTTP/1.1 200 OK\r\n"
 
 
 class Pieces(io.RawIOBase):
-    """Gives what was received piece by piece."""
+    """A socket that gives what was received piece by piece."""
 
     def __init__(self, pieces: list[bytes]) -> None:
         self.pieces = [piece for piece in pieces if piece]
+        self.socket = socket.socket()
+        self.socket.close()
 
     def readable(self) -> bool:
         return True
@@ -40,6 +44,10 @@ class Pieces(io.RawIOBase):
         if piece[size:]:
             self.pieces.insert(0, piece[size:])
         return size
+
+    def gettimeout(self) -> None: ...
+
+    def settimeout(self, _seconds: float | None) -> None: ...
 
     def makefile(self, _mode: str) -> io.BufferedReader:
         return io.BufferedReader(self)
@@ -99,3 +107,69 @@ def test_space_behind_a_value_is_no_part_of_it_in_an_unusual_head(
     peer.on("initialize", initialize)
     assert make_client(peer).wait_ready().call_tool("echo", {}).text == "{}"
     assert peer.turns("tools/call")[0].headers["mcp-session-id"] == "of-a-test"
+
+
+# Whether the connection is used again.
+
+
+@pytest.mark.parametrize("size", [0, 100_000])
+@pytest.mark.parametrize("chunked", [False, True])
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+def test_what_comes_after_an_answer_does_not_begin_the_next(
+    kind: str, chunked: bool, size: int, peer: HttpPeer, client: Client
+) -> None:
+    more = b"HTTP/1.1 200 OK\r\nContent-Le"
+
+    def chatty(turn: Turn) -> None:
+        body = json.dumps(turn.result(text("x" * size))).encode()
+        body = b"data: %s\n\n" % body if kind == "text/event-stream" else body
+        head = b"Transfer-Encoding: chunked" if chunked else b"Content-Length: %d" % len(body)
+        framed = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if chunked else body
+        turn.write(OK + b"Content-Type: %s\r\n%s\r\n\r\n%s" % (kind.encode(), head, framed + more))
+        chatty_one.append(turn.connection)
+
+    def echo(turn: Turn) -> None:
+        if turn.connection in chatty_one:
+            turn.write(b"ngth: 0\r\n\r\n")
+        turn.answer(text("ok"))
+
+    chatty_one: list[int] = []
+    peer.calls |= {"chatty": chatty, "echo": echo}
+    for _ in range(2):
+        assert client.call_tool("chatty").text == "x" * size
+        assert client.call_tool("echo").text == "ok"
+
+
+AMBIGUOUS = {
+    "two lengths": b"Content-Length: %(size)d, %(size)d",
+    "length and coding": b"Content-Length: 1\r\nTransfer-Encoding: chunked",
+    "unknown coding": b"Transfer-Encoding: identity\r\nContent-Length: %(size)d",
+    "two connections": b"Connection: keep-alive\r\nConnection: close\r\nContent-Length: %(size)d",
+}
+
+
+@pytest.mark.parametrize("framing", AMBIGUOUS)
+def test_a_connection_whose_response_ends_where_each_likes_is_not_used_again(
+    framing: str, peer: HttpPeer, client: Client
+) -> None:
+    def ambiguous(turn: Turn) -> None:
+        body = json.dumps(turn.result(text("ok"))).encode()
+        lines = AMBIGUOUS[framing] % {b"size": len(body)}
+        if b"chunked" in lines:
+            body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+        turn.write(OK + b"Content-Type: application/json\r\n" + lines + b"\r\n\r\n" + body)
+
+    peer.calls["echo"] = ambiguous
+    for _ in range(3):
+        assert client.call_tool("echo").text == "ok"
+    assert len({turn.connection for turn in peer.turns("tools/call")}) == 3
+
+
+def test_a_connection_that_speaks_something_else_from_now_on_is_not_used_again(
+    peer: HttpPeer, client: Client
+) -> None:
+    peer.calls["other"] = lambda turn: turn.write(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n")
+    with pytest.raises(errors.InvalidResponse, match="no HTTP status: 101"):
+        client.call_tool("other")
+    client.call_tool("echo", {})
+    assert len({turn.connection for turn in peer.turns("tools/call")}) == 2
