@@ -11,6 +11,7 @@ import urllib3
 from msgspec import Struct
 from urllib3.connectionpool import port_by_scheme
 from urllib3.util import Retry, Timeout
+from urllib3.util.url import _encode_target
 
 from mcp_actors.transports.http.connections import HeldConnection
 from mcp_actors.transports.http.grip import Grip
@@ -121,7 +122,8 @@ class Engine:
         way = self._ways.get(url)
         if way is None:
             parts = urlsplit(url)
-            target = urlunsplit(("", "", parts.path or "/", parts.query, ""))
+            # As urllib3 writes it, by whomever it is written.
+            target = _encode_target((parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
             if self._proxy is not None and parts.scheme == "http":
                 # A proxy that is not tunnelled through wants the whole address.
                 target = urlunsplit((parts.scheme, parts.netloc, parts.path or "/", parts.query, ""))

@@ -204,8 +204,11 @@ def test_over_a_proxy_the_crew_asks(peer: HttpPeer, make_client: MakeClient, wat
     assert watch.askers == []
 
 
-def test_a_request_says_the_same_whoever_writes_it(peer: HttpPeer, make_client: MakeClient) -> None:
-    client = make_client(peer, headers={"X-Mine": "yes"}).wait_ready()
+@pytest.mark.parametrize("rest", ["", "/a b", "/\u20ac?k=\u00e9 |", "/%2f%20?k=%zz", "?x#y", "/../z;a"])
+def test_a_request_says_the_same_whoever_writes_it(
+    rest: str, peer: HttpPeer, make_client: MakeClient
+) -> None:
+    client = make_client(peer.url + rest, headers={"X-Mine": "yes"}).wait_ready()
     client.submit_tool("echo", {}).result(BOUND)
     client.call_tool("echo", {})
     first, second = peer.turns("tools/call")
