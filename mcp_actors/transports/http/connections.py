@@ -266,23 +266,24 @@ class HeldConnection(HTTPConnection):
         """One address after the other, all within one deadline; each attempt can be cut."""
         failure: OSError = OSError("the name has no address")
         host, family = self._dns_host.strip("[]"), allowed_gai_family()
-        for kind, type_, protocol, _, address in socket.getaddrinfo(
-            host, self.port, family, socket.SOCK_STREAM
-        ):
+        addresses = socket.getaddrinfo(host, self.port, family, socket.SOCK_STREAM)
+        for number, (kind, type_, protocol, _, address) in enumerate(addresses):
             if self.grip is not None and self.grip.was_cut:
                 break
             try:
-                return self._reach(socket.socket(kind, type_, protocol), address, deadline)
+                # One that swallows everything, as a broken IPv6 does, leaves the others their share.
+                seconds = deadline.remaining() / (len(addresses) - number)
+                return self._reach(socket.socket(kind, type_, protocol), address, seconds)
             except OSError as error:
                 failure = error
         raise failure
 
-    def _reach(self, sock: socket.socket, address: Any, deadline: Deadline) -> socket.socket:
+    def _reach(self, sock: socket.socket, address: Any, seconds: float) -> socket.socket:
         try:
             for option in (*(self.socket_options or ()), *_KEEP_ALIVE):
                 sock.setsockopt(*option)
             # Zero would mean not to wait at all, and to fail with another error.
-            sock.settimeout(max(deadline.remaining(), 0.001))
+            sock.settimeout(max(seconds, 0.001))
             if self.grip is not None:
                 self.grip.hold(sock)
             sock.connect(address)

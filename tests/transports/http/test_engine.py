@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import socket
 import threading
@@ -139,3 +140,33 @@ def test_more_connections_than_the_pool_keeps_are_closed_quietly(
         assert [response.read() for response in responses] == [b"x"] * 3
     assert caplog.text == ""
     engine.close()
+
+
+def test_an_address_that_swallows_everything_leaves_time_for_the_next(
+    peer: HttpPeer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def addresses(*_: object, **__: object) -> list[Any]:
+        kind = (socket.AF_INET, socket.SOCK_STREAM, 0, "")
+        return [(*kind, full.getsockname()), (*kind, ("127.0.0.1", peer.port))]
+
+    class Patient(Grip):
+        def hold(self, sock: socket.socket) -> None:
+            patience.append(sock.gettimeout())
+            super().hold(sock)
+
+    patience: list[float | None] = []
+    engine = Engine(None, None, 0.5)
+    with contextlib.ExitStack() as stack:
+        full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        # A queue that is full leaves the next one waiting.
+        for _ in range(2):
+            queued = stack.enter_context(socket.socket())
+            queued.setblocking(False)
+            queued.connect_ex(full.getsockname())
+        monkeypatch.setattr(socket, "getaddrinfo", addresses)
+        engine.request(Errand("GET", peer.url, {}), {}, Patient()).close()
+    engine.close()
+    assert [turn.method for turn in peer.heard] == ["GET"]
+    # On this machine a connection takes no time. Others are farther away.
+    assert patience[1] is not None
+    assert patience[1] > 0.01
