@@ -235,6 +235,9 @@ class HttpWire:
             if outcome == "unknown":
                 # It may have arrived, and the server may have something to say.
                 self.accepted(exchange.outbound)
+            elif not exchange.grip.whole:
+                # For the server the handshake is not over, and nobody would tell it any more.
+                self.finish(ending)
             self._turn.set()
         if ending.kind is EndKind.REFUSED and not self._in_touch():
             self.finish(ending, ids)

@@ -83,6 +83,24 @@ def test_a_handshake_whose_last_word_may_be_lost_goes_on_as_if_it_was_heard(
     assert client.call_tool("echo", {}).text == "{}"
 
 
+def test_a_handshake_whose_last_word_could_not_be_said_is_begun_anew(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer, failed = make_peer("2025-11-25"), threading.Event()
+
+    def headers() -> dict[str, str]:
+        if peer.turns("initialize") and not failed.is_set():
+            failed.set()
+            raise RuntimeError("no token today")
+        return {}
+
+    client = make_client(peer, headers=headers).wait_ready()
+    until(lambda: peer.turns("notifications/initialized"))
+    peer.await_listener()
+    assert client.call_tool("echo", {}, wait=True).text == "{}"
+    assert len(peer.turns("initialize")) == 2
+
+
 @pytest.fixture
 def awaited(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Somebody waits for a stream of news to be open, for as long as it takes."""
