@@ -131,6 +131,8 @@ class Response(http.client.HTTPResponse):
             if self.fp is not None:  # it was not closed
                 self.fp = received
         self.fields = self.headers.items()
+        # RFC 9112, 6.3: some have no body, whatever their fields say.
+        self.chunked = self.chunked and self.length != 0
         self.will_close = self.will_close or self._is_ambiguous()
 
     def _is_ambiguous(self) -> bool:

@@ -85,6 +85,13 @@ def test_a_head_without_its_end_is_none(cut: bytes) -> None:
     assert read(b"HTTP/1.1 103 Early Hints\r\n\r\n" + cut) is http.client.RemoteDisconnected
 
 
+@pytest.mark.parametrize("status", [101, 204, 304])
+def test_what_never_has_a_body_has_none_in_chunks_either(status: int) -> None:
+    head = b"HTTP/1.1 %d Words\r\nTransfer-Encoding: chunked\r\n\r\n" % status
+    *_, framing, body = read(head, b"5\r\nhello\r\n0\r\n\r\n")
+    assert (framing, body) == ((0, False, True), b"")
+
+
 def test_a_lone_return_begins_no_field_and_space_alone_ends_no_head() -> None:
     fields = read(OK + b"X: a\rContent-Length: 1\r\n \t\r\nContent-Length: 2\r\n\r\n{}")[2]
     assert [name for name, _ in fields] == ["X", "Content-Length"]
