@@ -212,7 +212,23 @@ def test_a_fault_is_one_calls_own(
     assert len(peer.turns("server/discover" if peer.modern else "initialize")) == 1
 
 
-@pytest.mark.parametrize("where", ["headers", "body", "stream", "comments", "nothing"])
+CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+#: How a response begins, and what then comes without end.
+DRIPS: dict[str, tuple[bytes, bytes]] = {
+    "interim": (b"", b"HTTP/1.1 102 Processing\r\n\r\n"),
+    "continue": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "reason": (b"HTTP/1.1 200 ", b"O"),
+    "headers": (b"HTTP/1.1 200 OK\r\nX-Slow: ", b" "),
+    "body": (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 999999\r\n\r\n", b" "),
+    "size of a chunk": (CHUNKED, b"0"),
+    "trailers": (CHUNKED + b"2\r\n{}\r\n0\r\n", b"X: y\r\n"),
+    "stream": (b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: ", b" "),
+    "comments": (b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n:", b":\n"),
+    "nothing": (b"", b""),
+}
+
+
+@pytest.mark.parametrize("where", DRIPS)
 @pytest.mark.parametrize("version", ERAS)
 def test_a_call_ends_at_its_deadline_and_its_socket_is_cut(
     version: str, where: str, make_peer: MakePeer, make_client: MakeClient
@@ -221,22 +237,16 @@ def test_a_call_ends_at_its_deadline_and_its_socket_is_cut(
     cut = threading.Event()
 
     def drip(turn: Turn) -> None:
-        start = {
-            "headers": b"HTTP/1.1 200 OK\r\nX-Slow: ",
-            "body": b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 999999\r\n\r\n",
-            "stream": b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: ",
-            "comments": b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n:",
-            "nothing": b"",
-        }[where]
+        start, drop = DRIPS[where]
         turn.write(start)
         turn.over = True
-        if where == "nothing":
+        if not drop:
             turn.await_end()
             cut.set()
             return
         try:
             while True:
-                turn.write(b":\n" if where == "comments" else b" ")
+                turn.write(drop)
                 threading.Event().wait(0.01)
         except OSError:
             cut.set()

@@ -180,3 +180,12 @@ def test_a_connection_that_speaks_something_else_from_now_on_is_not_used_again(
         client.call_tool("other")
     client.call_tool("echo", {})
     assert len({turn.connection for turn in peer.turns("tools/call")}) == 2
+
+
+def test_what_comes_over_an_idle_connection_answers_nothing(peer: HttpPeer, client: Client) -> None:
+    client.call_tool("echo", {})
+    before = peer.turns("tools/call")[0]
+    guessed = {"jsonrpc": "2.0", "id": before.message["id"] + 1, "result": text("not asked for")}
+    before.json(guessed)
+    assert client.call_tool("echo", {}).text == "{}"
+    assert peer.turns("tools/call")[1].connection != before.connection
