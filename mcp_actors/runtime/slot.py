@@ -226,10 +226,9 @@ class WorkSlot(Slot[T]):
                 self._listen(deadline)
             else:
                 self._begun = True
-                try:
-                    work.run(deadline)
-                finally:
-                    self._work = None
+                work.run(deadline)
+                # Not if it broke off: whoever ends the wait then stops what may have been left half done.
+                self._work = None
         # Somebody else may be waiting too.
         self._ring()
         return self._value

@@ -393,6 +393,21 @@ def test_an_exception_of_the_work_reaches_the_waiter() -> None:
     assert slot.wait(at_once()) == "told"
 
 
+def test_work_that_broke_off_hears_that_nobody_waits_for_it_any_more() -> None:
+    class Startled(Labour):
+        def run(self, _deadline: Deadline) -> None:
+            raise KeyboardInterrupt
+
+    slot: WorkSlot[str] = WorkSlot()
+    work = Startled(slot)
+    slot.give(work)
+    with pytest.raises(KeyboardInterrupt):
+        slot.wait(soon())
+    assert not work.stopped.is_set()
+    assert slot.set("withdrawn")
+    assert work.stopped.is_set()
+
+
 def test_a_wait_that_was_interrupted_before_the_work_began_leaves_it_to_the_next() -> None:
     slot: WorkSlot[str] = WorkSlot()
     work = Labour(slot, "found")

@@ -46,8 +46,8 @@ class HttpLoan:
         """See `Loan`."""
         wire, exchange = self._wire, self._exchange
         self._begun = True
-        wire.count(exchange)
         try:
+            wire.count(exchange)
             frame = exchange.contain(partial(self._fetch, deadline), interruptible=True)
             if self._rest is None or not self._leave(self._rest):
                 wire.done(exchange)

@@ -673,6 +673,27 @@ def test_an_interrupt_while_a_caller_sets_out_leaves_nothing(
     assert len(peer.turns("tools/call")) == 2
 
 
+@pytest.mark.requirement("request:cancel-caller")
+@pytest.mark.parametrize(
+    "step", ["mcp_actors.client.loans.Fetching.run", f"{HttpWire.__module__}.HttpWire.count"]
+)
+def test_an_interrupt_on_the_way_into_an_exchange_leaves_nothing(
+    step: str, peer: HttpPeer, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    client.call_tool("echo", {})
+    until(lambda: nothing_runs(client))
+    with monkeypatch.context() as patched:
+        patched.setattr(step, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            client.call_tool("echo", {"n": 2})
+    assert nothing_runs(client)
+    assert client.call_tool("echo", {"n": 3}).text == '{"n": 3}'
+    assert len(peer.turns("tools/call")) == 2
+
+
 @pytest.mark.requirement("request:one-outcome")
 @pytest.mark.parametrize("known", [True, False], ids=["known", "queued"])
 def test_a_connection_that_crashes_leaves_nobody_waiting_for_their_own_exchange(
