@@ -34,10 +34,38 @@ class Using:
         _here.grip = None
 
 
+class Idle(queue.LifoQueue[Any]):
+    """Connections that nobody uses, and places for others. Nobody ever waits here.
+
+    Callers take from it on their own threads. The library's queue has a lock, which an interrupt between two
+    of its steps leaves locked for everybody; here is one step each, as atomic as any of a list.
+    """
+
+    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:  # noqa: ARG002
+        """Add it on top. Raises `queue.Full`. Several at once may be a few more than the limit."""
+        if self.full():
+            raise queue.Full
+        self.queue.append(item)
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:  # noqa: ARG002
+        """Take the last one put. Raises `queue.Empty`."""
+        try:
+            return self.queue.pop()
+        except IndexError:
+            raise queue.Empty from None
+
+    def qsize(self) -> int:
+        return len(self.queue)
+
+    def full(self) -> bool:
+        return len(self.queue) >= self.maxsize
+
+
 class HeldPool(HTTPConnectionPool):
     """Connections to one server; each belongs to one grip at a time."""
 
     ConnectionCls = HeldConnection
+    QueueCls = Idle
 
     def post(
         self, target: str, head: bytes, body: bytes, grip: Grip, seconds: float | None
@@ -46,9 +74,9 @@ class HeldPool(HTTPConnectionPool):
         connection = self._idle()
         if connection is None:
             return None
-        connection.grip, grip.reused = grip, True
-        grip.hold(connection.plain_socket())
         try:
+            connection.grip, grip.reused = grip, True
+            grip.hold(connection.plain_socket())
             original = connection.ask(head, body, seconds)
         except BaseException as error:
             connection.close()
@@ -105,7 +133,8 @@ class HeldPool(HTTPConnectionPool):
             if grip is not None:
                 grip.let_go()
             conn.idle_since = time.monotonic()
-            if self.pool is not None and self.pool.full():
+            pool = self.pool
+            if pool is not None and pool.full():
                 conn.close()
                 return
         super()._put_conn(conn)
