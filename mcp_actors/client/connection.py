@@ -60,6 +60,7 @@ class ConnectionActor(Actor):
         self._followups: deque[E.Event] = deque()
         # What the machine wanted done and is not done yet.
         self._actions: Iterator[A.Action] = iter(())
+        self._arrived = False
         self._replies: deque[A.Reply] = deque()
         self._scans: dict[tuple[int, int], bytes] = {}
         self._serving = Serving(wiring.desk, pool, self.ref)
@@ -115,6 +116,8 @@ class ConnectionActor(Actor):
             self._actions = iter(self.machine.handle(self._followups.popleft()))
             for action in self._actions:
                 perform[type(action)](action)
+        if self._arrived:
+            self._let_callers_in()
         # Answers go out last: a caller that wakes up finds the GIL free that much sooner.
         while self._replies:
             self._answer(self._replies.popleft())
@@ -348,9 +351,9 @@ class ConnectionActor(Actor):
         board.parked = attempts.parked
         board.attempts = attempts.failed_starts
         board.retry_at = None if action.delay is None else time.monotonic() + action.delay
-        board.departures = self._departures() if action.after is State.READY else None
-        if action.after is State.READY:
-            board.ever_ready = True
+        board.departures = None
+        self._arrived = action.after is State.READY
+        if self._arrived:
             board.times_ready += 1
         elif action.after is State.BACKOFF:
             board.lost(reason)
@@ -362,6 +365,12 @@ class ConnectionActor(Actor):
         if self._bus.active:
             news = (action.before.value, action.after.value, reason)
             self._bus.emit(T.ConnectionTransition(self._wiring.name, *news))
+
+    def _let_callers_in(self) -> None:
+        """Only when all is on its way that the handshake had to say: they do not wait for this thread."""
+        self._arrived = False
+        self._board.departures = self._departures()
+        self._board.ever_ready = True
 
     def _departures(self) -> Departures | None:
         """How callers may send their requests themselves, where the wire lends."""

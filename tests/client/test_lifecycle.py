@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
 
 from mcp_actors import Client, errors
+from mcp_actors.client.connection import ConnectionActor
+from mcp_actors.protocol.actions import Agreed
 from mcp_actors.protocol.endings import EndKind
 from tests.client.toy_host import HANDSHAKES, SILENCE, VERSIONS, ToyHost
 from tests.client.waiting import BOUND, in_thread, opened_at_the_end, until
@@ -47,6 +50,24 @@ def test_the_first_call_starts_the_client(host: ToyHost, make_client: MakeClient
     client = make_client(host)
     assert client.call_tool("echo", {"a": 1}).text == '{"a": 1}'
     assert client.state == "ready"
+
+
+def test_whoever_calls_in_the_very_moment_of_the_first_ready_finds_what_was_agreed(
+    host: ToyHost, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agreed, calls = ConnectionActor._agreed, list[Future[Any]]()
+    client = make_client(host)
+
+    def slowly(actor: ConnectionActor, action: Agreed) -> None:
+        calls.append(in_thread(lambda: client.get_task("t")))
+        # Somebody goes as far as one can before it is written down.
+        until(lambda: calls[0].done() or actor.mailbox.depth)
+        agreed(actor, action)
+
+    monkeypatch.setattr(ConnectionActor, "_agreed", slowly)
+    client.wait_ready()
+    with pytest.raises(errors.CapabilityMissing):
+        calls[0].result(BOUND)
 
 
 def test_start_returns_at_once_and_may_be_repeated(make_host: MakeHost, make_client: MakeClient) -> None:

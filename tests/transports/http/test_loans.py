@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -21,9 +22,9 @@ from mcp_actors.protocol.conversation import Conversation
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.events import Called, Departed
 from mcp_actors.runtime.deadline import Deadline
-from mcp_actors.runtime.slot import WorkSlot
+from mcp_actors.runtime.slot import Slot, WorkSlot
 from mcp_actors.telemetry.events import RequestStarted, RequestStopped, TransportIo
-from mcp_actors.transports.contract import Lends
+from mcp_actors.transports.contract import Lends, SendVerdict
 from mcp_actors.transports.http.connections import HeldConnection, Response
 from mcp_actors.transports.http.crew import Crew
 from mcp_actors.transports.http.engine import Engine, Errand
@@ -589,6 +590,42 @@ def test_only_so_many_exchanges_are_lent_at_once(
     until(lambda: nothing_runs(client))
     assert client.call_tool("echo", {}).text == "{}"
     assert watch.askers == [threading.current_thread()]
+
+
+@pytest.mark.requirement("connection:recover")
+@pytest.mark.parametrize("again", [False, True], ids=["first", "again"])
+def test_no_caller_overtakes_the_last_word_of_the_handshake(
+    again: bool, make_peer: MakePeer, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peer = make_peer("2025-11-25", listens=False)
+    client = make_client(peer)
+    send, listen = HttpWire.send, Slot._listen
+    calls, waits = list[Future[Any]](), threading.Event()
+
+    def watched(slot: Slot[Any], deadline: Deadline) -> None:
+        if threading.current_thread().name == "test-caller":
+            waits.set()
+        listen(slot, deadline)
+
+    def last_word(wire: HttpWire, frame: bytes, token: int | None) -> SendVerdict:
+        if b"notifications/initialized" in frame:
+            calls.append(in_thread(lambda: client.call_tool("echo", {}, wait=True)))
+            # Somebody calls just now, and goes as far as one can.
+            until(lambda: waits.is_set() or calls[0].done())
+        return send(wire, frame, token)
+
+    if again:
+        client.wait_ready()
+        peer.restart()
+    monkeypatch.setattr(Slot, "_listen", watched)
+    monkeypatch.setattr(HttpWire, "send", last_word)
+    if again:
+        wire_of(client).finish(Ending(EndKind.EOF, "the test ended it"))
+    client.start()
+    until(lambda: calls)
+    assert calls[0].result(BOUND).text == "{}"
+    heard = [turn.rpc for turn in peer.heard if turn.rpc in ("notifications/initialized", "tools/call")]
+    assert heard == [*["notifications/initialized"] * (1 + again), "tools/call"]
 
 
 class Pause:
