@@ -111,18 +111,38 @@ def _certificate(
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
     alternative = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    signer = issuer[1] if issuer else key
+    # Python 3.13 and later believe in no authority whose certificates do not say whose keys are whose.
+    own, signers = key.public_key(), signer.public_key()
     builder = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer[0].subject if issuer else subject)
-        .public_key(key.public_key())
+        .public_key(own)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(hours=1))
         .not_valid_after(now + datetime.timedelta(hours=1))
         .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
         .add_extension(alternative, critical=False)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(own), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signers), critical=False)
+        .add_extension(_usage(signs=issuer is None), critical=True)
     )
-    return builder.sign(issuer[1] if issuer else key, hashes.SHA256()), key
+    return builder.sign(signer, hashes.SHA256()), key
+
+
+def _usage(*, signs: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=signs,
+        crl_sign=signs,
+        encipher_only=False,
+        decipher_only=False,
+    )
 
 
 @pytest.fixture(scope="session")
