@@ -96,17 +96,22 @@ class Calls:
         tree = self._trees.value
         if tree is None or self._trees.spent:
             tree = self.tree(f"{request.what} was not sent")
-        if not manner.vouched:
-            self._enter(tree, request, deadline if manner.wait else None)
+        place = object()
         try:
-            return self._run(tree, request, manner, deadline)
+            try:
+                if not manner.vouched:
+                    self._enter(tree, request, place, deadline if manner.wait else None)
+                return self._run(tree, request, manner, deadline)
+            finally:
+                tree.admission.leave(place)
         except ForkedSlot as error:
             raise errors.ForkedClient(
                 f"{request.what} was made before a fork; its answer will not come"
             ) from error
-        finally:
-            if not manner.vouched:
-                tree.admission.leave()
+        except BaseException:
+            # An interrupt may have come before the place was left.
+            tree.admission.leave(place)
+            raise
 
     def await_ready(self, what: str, seconds: float, deadline: Deadline) -> None:
         """Block until the connection is ready; raises why it is not. ``what`` is the call that waits."""
@@ -126,13 +131,13 @@ class Calls:
         """Send a request and return at once; the future gets the decoded result or the error."""
         self.check_size(request)
         tree = self.tree(f"{request.what} was not sent")
-        if not manner.vouched:
-            self._enter(tree, request, None)
         future, caller = self._caller(tree, request, manner, decode)
         try:
+            if not manner.vouched:
+                self._enter(tree, request, future, None)
             self._set_out(tree, caller)
         except BaseException:
-            # KeyboardInterrupt: nobody will ever hold this future.
+            # There is no room, or KeyboardInterrupt: nobody will ever hold this future.
             future.cancel()
             raise
         return future
@@ -142,9 +147,10 @@ class Calls:
         for request, _, _ in requests:
             self.check_size(request)
         tree = self.tree("a batch was not sent")
-        self._enter_all(tree, [request for request, _, _ in requests])
         made = [self._caller(tree, *one) for one in requests]
         try:
+            for (request, _, _), (future, _) in zip(requests, made, strict=True):
+                self._enter(tree, request, future, None)
             self._set_out_together(tree, [caller for _, caller in made])
         except BaseException:
             for future, _ in made:
@@ -187,8 +193,7 @@ class Calls:
         self, tree: Tree, request: Outgoing, manner: Manner, decode: Decode[T]
     ) -> tuple[CallFuture[T], FutureCaller]:
         future: CallFuture[T] = CallFuture()
-        if not manner.vouched:
-            future.add_done_callback(lambda _: tree.admission.leave())
+        future.add_done_callback(tree.admission.leave)
 
         def called(caller: FutureCaller, seconds: float) -> Called:
             self._check_passage(tree, caller.request)
@@ -313,24 +318,13 @@ class Calls:
             connection.tell(CancelAsked(slot, INTERRUPTED))
             raise
 
-    def _enter(self, tree: Tree, request: Outgoing, deadline: Deadline | None) -> None:
-        if not tree.admission.enter(deadline):
+    def _enter(self, tree: Tree, request: Outgoing, caller: object, deadline: Deadline | None) -> None:
+        if not tree.admission.enter(caller, deadline):
             limit = tree.admission.limit
             raise errors.Backpressure(
                 f"{request.what} was not sent: max_in_flight ({limit}) is reached",
                 details={"max_in_flight": limit},
             )
-
-    def _enter_all(self, tree: Tree, requests: list[Outgoing]) -> None:
-        entered = 0
-        try:
-            for request in requests:
-                self._enter(tree, request, None)
-                entered += 1
-        except BaseException:
-            for _ in range(entered):
-                tree.admission.leave()
-            raise
 
     def _check_passage(self, tree: Tree, request: Outgoing) -> None:
         agreement = tree.wiring.board.agreement

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from mcp_actors.runtime.actor import Actor
 from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.runtime.lock import Lock
 from mcp_actors.runtime.ref import Reason, waits_for_an_end
 
 __all__ = ["Hands", "HandsKeeper", "HandsStats", "Job"]
@@ -108,7 +109,7 @@ class Hands:
         self._max_workers = max_workers
         self._max_queued = max_queued
         self._idle_timeout = min(idle_timeout, TIMEOUT_MAX)
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._queue: deque[Job] = deque()
         self._workers: set[_Worker] = set()
         self._idle: list[_Worker] = []
@@ -169,7 +170,7 @@ class Hands:
 
     def forget(self) -> None:
         """In a forked child: the threads and the jobs are the parent's. Nothing can be submitted any more."""
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._closed = True
         self._queue, self._workers, self._idle, self._waking = deque(), set(), [], None
 

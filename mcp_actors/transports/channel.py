@@ -7,16 +7,18 @@ from collections import deque
 
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.runtime.lock import Lock
 from mcp_actors.transports.contract import READ_BYTES, SendVerdict, WireEnded
 
 
 class Channel:
-    """Frames on their way in one direction. Any thread; one condition guards everything."""
+    """Frames on their way in one direction. Any thread; one lock guards everything."""
 
     def __init__(self, max_frame_bytes: int, high_water: int) -> None:
         self._max_frame_bytes = max_frame_bytes
         self._high_water = high_water
-        self._changed = threading.Condition()
+        self._lock = Lock()
+        self._changed = threading.Condition(self._lock)
         self._frames: deque[bytes] = deque()
         self._ending: Ending | None = None
         self.waiting_bytes = 0
@@ -28,7 +30,7 @@ class Channel:
 
     def put(self, frame: bytes) -> SendVerdict:
         """Take a frame, unless too much is waiting or it is too late."""
-        with self._changed:
+        with self._lock:
             if self._ending is not None:
                 return SendVerdict.CLOSED
             if self._is_busy(len(frame)):
@@ -39,12 +41,12 @@ class Channel:
 
     def await_room(self, size: int, deadline: Deadline) -> bool:
         """Wait until ``put`` is not BUSY for a frame of this size; False at the deadline."""
-        with self._changed:
+        with self._lock:
             return self._changed.wait_for(lambda: not self._is_busy(size), deadline.remaining())
 
     def wait(self, deadline: Deadline | None) -> bool:
         """Wait for a frame; False at the deadline. Raises WireEnded when none is left and none will come."""
-        with self._changed:
+        with self._lock:
             timeout = None if deadline is None else deadline.remaining()
             found = self._changed.wait_for(lambda: self._frames or self._ending is not None, timeout)
             if not self._frames and self._ending is not None:
@@ -53,7 +55,7 @@ class Channel:
 
     def take(self, limit: int | None) -> list[bytes]:
         """At most ``limit`` frames and 64 KiB, or one larger frame. Raises WireEnded."""
-        with self._changed:
+        with self._lock:
             if not self._frames and self._ending is not None:
                 raise WireEnded(self._ending)
             taken: list[bytes] = []
@@ -68,7 +70,7 @@ class Channel:
 
     def end(self, ending: Ending, *, drop: bool) -> Ending:
         """Take no more frames; the first ending counts. ``drop`` throws away those that wait."""
-        with self._changed:
+        with self._lock:
             if self._ending is None:
                 self._ending = ending
             if drop:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.runtime.lock import Lock
 
 Job: TypeAlias = Callable[[], None]
 
@@ -23,7 +24,8 @@ class Crew:
     def __init__(self, name: str, most: int) -> None:
         self._name = name
         self._most = most
-        self._changed = threading.Condition()
+        self._lock = Lock()
+        self._changed = threading.Condition(self._lock)
         self._jobs: deque[Job] = deque()
         self._threads: set[threading.Thread] = set()
         self._idle = 0
@@ -32,7 +34,7 @@ class Crew:
 
     def run(self, job: Job) -> bool:
         """Have a job run at once; False if everybody is busy, no thread can be had, or it is too late."""
-        with self._changed:
+        with self._lock:
             # Whoever is idle takes one job; those that wait are spoken for.
             if self._closed or (self._idle <= len(self._jobs) and not self._hire()):
                 return False
@@ -42,7 +44,7 @@ class Crew:
 
     def close(self, deadline: Deadline) -> bool:
         """Take no more jobs and wait for those that run; True if nobody is left."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             self._jobs.clear()
             self._changed.notify_all()
@@ -73,7 +75,7 @@ class Crew:
                 logger.exception("%s: an exchange failed", self._name)
 
     def _next(self) -> Job | None:
-        with self._changed:
+        with self._lock:
             self._idle += 1
             self._changed.wait_for(lambda: self._jobs or self._closed, _IDLE_SECONDS)
             self._idle -= 1

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 from mcp_actors.protocol.endings import Ending
+from mcp_actors.runtime.lock import Lock
 
 
 class CutShort(OSError):
@@ -24,7 +25,7 @@ class Grip:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._sock: socket.socket | None = None
         self._rest: threading.Event | None = None
         #: Told what the request waits for before it is sent, and None when that is over.

@@ -78,12 +78,15 @@ class HeldPool(HTTPConnectionPool):
             connection.grip, grip.reused = grip, True
             grip.hold(connection.plain_socket())
             original = connection.ask(head, body, seconds)
+            return self._response(connection, original, target)
         except BaseException as error:
             connection.close()
             self._put_conn(connection)
             if isinstance(error, http.client.HTTPException):
                 raise trouble.ProtocolError("the response could not be read", error) from error
             raise
+
+    def _response(self, connection: HeldConnection, original: Response, target: str) -> HTTPResponse:
         headers = HTTPHeaderDict()
         for name, value in original.fields:
             headers.add(name, value)

@@ -23,6 +23,7 @@ from mcp_actors.protocol.http.request_headers import PROTOCOL_VERSION, Outbound,
 from mcp_actors.protocol.jsonrpc import METHOD_NOT_FOUND, Id, error_frame
 from mcp_actors.protocol.listening import LISTEN
 from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.runtime.lock import Lock
 from mcp_actors.transports.contract import OnHeld, OnLost, SendVerdict, WireStats
 from mcp_actors.transports.http.crew import Crew
 from mcp_actors.transports.http.dialogue import Dialogues, reply_of
@@ -63,7 +64,7 @@ class HttpWire:
         self._settings = settings
         self._engine = engine
         self._rules = RequestHeaders(tool_headers)
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._parted = threading.Condition(self._lock)
         self._exchanges: dict[Id, Exchange] = {}
         self._running: set[Exchange] = set()
