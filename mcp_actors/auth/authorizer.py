@@ -91,8 +91,11 @@ class GrantAuthorizer:
         return self._shown(held, attempt)
 
     def _shown(self, held: Held | None, attempt: Attempt) -> Mapping[str, str]:
-        self._ledger.page(attempt).used = held
-        return {} if held is None else self._binding.present(held.tokens, attempt.method, attempt.url)
+        page = self._ledger.page(attempt)
+        page.used, page.nonce = held, self._binding.nonce(attempt.url)
+        if held is None:
+            return {}
+        return self._binding.present(held.tokens, attempt.method, attempt.url, page.nonce)
 
     def refused(self, attempt: Attempt, refusal: Refusal) -> bool:
         """See `Authorizer`. Repeat a request with the same attempt, or one with the same deadline object."""
@@ -102,9 +105,9 @@ class GrantAuthorizer:
         page.refusals += 1
         if page.refusals > _MOST_REFUSALS:
             raise self._refusal(f"refused {page.refusals} times in a row")
-        fresh_nonce = self._binding.learn(attempt.url, refusal.headers)
+        self._binding.learn(attempt.url, refusal.headers)
         if challenge.error == "use_dpop_nonce":
-            return fresh_nonce
+            return self._binding.outdated(attempt.url, page.nonce)
         if refusal.status == 403 and challenge.error != "insufficient_scope":
             return False
         if self._held is page.used:

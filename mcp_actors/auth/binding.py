@@ -34,18 +34,31 @@ class Binding:
         """The type of token that is expected."""
         return "Bearer" if self._key is None else "DPoP"
 
-    def proof(self, method: str, url: str, access_token: str | None = None) -> dict[str, str]:
+    def nonce(self, url: str) -> str | None:
+        """What the next proof for the origin of ``url`` has to hold; None if nothing is known of it."""
+        return None if self._key is None else self._nonces.get(url)
+
+    def proof(
+        self, method: str, url: str, nonce: str | None, access_token: str | None = None
+    ) -> dict[str, str]:
         """The header for one request; a new one for each."""
         if self._key is None:
             return {}
-        nonce = self._nonces.get(url)
         return {"DPoP": self._key.proof(method, url, access_token=access_token, nonce=nonce)}
 
-    def present(self, tokens: Tokens, method: str, url: str) -> dict[str, str]:
+    def present(self, tokens: Tokens, method: str, url: str, nonce: str | None) -> dict[str, str]:
         """The headers that show ``tokens`` to the MCP server."""
         shown = {"Authorization": f"{self.token_type} {tokens.access_token}"}
-        return {**shown, **self.proof(method, url, tokens.access_token)}
+        return {**shown, **self.proof(method, url, nonce, tokens.access_token)}
 
-    def learn(self, url: str, headers: Mapping[str, str]) -> bool:
-        """Remember the nonce in an answer from ``url``; True if it is a new one."""
-        return self._key is not None and self._nonces.remember(url, headers.get("dpop-nonce"))
+    def learn(self, url: str, headers: Mapping[str, str]) -> None:
+        """Remember the nonce in an answer from ``url``."""
+        if self._key is not None:
+            self._nonces.remember(url, headers.get("dpop-nonce"))
+
+    def outdated(self, url: str, nonce: str | None) -> bool:
+        """Whether a proof with this nonce, or without one, failed for lack of the one that is known now.
+
+        Not whether the last answer was the one to bring it: of several requests under way each has to ask.
+        """
+        return self.nonce(url) not in (None, nonce)

@@ -35,6 +35,8 @@ class Page:
 
     deadline: Deadline
     used: Held | None = None
+    nonce: str | None = None
+    """Of the last proof that was sent."""
     sent: Mapping[str, str] | None = field(default=None, repr=False)
     refusals: int = 0
     authorizations: int = 0

@@ -53,10 +53,10 @@ def answer_of(
     errand: Errand, url: str, issuer: str, form: Mapping[str, str], credentials: Credentials
 ) -> dict[str, Any]:
     """The members of the endpoint's answer. Raises as ``request_tokens``."""
+    nonce = errand.binding.nonce(url)
     reply = _ask(errand, url, issuer, form, credentials)
-    if errand.binding.learn(url, reply.headers) and _error(reply) == "use_dpop_nonce":
+    if _error(reply) == "use_dpop_nonce" and errand.binding.outdated(url, nonce):
         reply = _ask(errand, url, issuer, form, credentials)
-        errand.binding.learn(url, reply.headers)
     members = reply.members
     if reply.status == 200 and members is not None and "error" not in members:
         return members
@@ -75,8 +75,10 @@ def _ask(errand: Errand, url: str, issuer: str, form: Mapping[str, str], credent
     proof = credentials.headers()
     shown_there = proof.get("authorization", "").rpartition(" ")[2]
     errand.confidences.add(identity.get("client_assertion"), credentials.client_secret, shown_there)
-    headers = {**proof, **errand.binding.proof("POST", url)}
-    return errand.fetcher.post_form(url, WHAT, {**form, **identity}, headers)
+    headers = {**proof, **errand.binding.proof("POST", url, errand.binding.nonce(url))}
+    reply = errand.fetcher.post_form(url, WHAT, {**form, **identity}, headers)
+    errand.binding.learn(url, reply.headers)
+    return reply
 
 
 def _error(reply: Reply) -> str | None:

@@ -22,7 +22,7 @@ def call(
     """One MCP request: sent again as often as the authorizer says. The status it ended with."""
     attempt = Attempt("POST", server.resource_url, Deadline.after(seconds))
     for _ in range(_MOST_SENDINGS):
-        status, headers, challenges = _send(attempt, dict(authorizer.headers(attempt)), method)
+        status, headers, challenges = send(attempt, dict(authorizer.headers(attempt)), method)
         if status not in (401, 403):
             authorizer.answered(attempt, headers)
             return status
@@ -31,9 +31,10 @@ def call(
     raise AssertionError("the authorizer wanted the request sent again and again")
 
 
-def _send(
-    attempt: Attempt, headers: dict[str, str], method: str
+def send(
+    attempt: Attempt, headers: dict[str, str], method: str = "tools/call"
 ) -> tuple[int, dict[str, str], tuple[str, ...]]:
+    """One request, once: status, headers with lower-case names, and challenges of the answer."""
     parts = urlsplit(attempt.url)
     assert parts.hostname is not None
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=BOUND)

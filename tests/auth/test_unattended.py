@@ -17,6 +17,8 @@ from mcp_actors.auth import (
     tokens,
 )
 from mcp_actors.errors import AuthorizationFailed
+from mcp_actors.runtime.deadline import Deadline
+from mcp_actors.transports.http.authorizer import Attempt, Refusal
 from tests.auth.authorization_server import (
     EXCHANGE,
     ID_JAG,
@@ -24,9 +26,10 @@ from tests.auth.authorization_server import (
     AuthorizationServer,
     assert_no_secret_elsewhere,
 )
-from tests.auth.calling import Person, call
+from tests.auth.calling import Person, call, send
 from tests.auth.conftest import Start
 from tests.auth.test_flow import clean, let_pass
+from tests.conftest import BOUND
 
 SECRET = "a secret: with/signs"
 
@@ -214,6 +217,31 @@ def test_a_bound_token_is_shown_with_a_fresh_proof_each_time(serve: Start, nonce
     assert server.at("register")[0].json["dpop_bound_access_tokens"] is True
     assert len(person.pages) == 1
     clean(server)
+
+
+def test_every_request_that_was_under_way_when_the_nonce_changed_is_repeated(serve: Start) -> None:
+    server = serve(dpop=True, resource_nonces=True)
+    server.add_client("robot", secret=SECRET)
+    mine = ClientCredentials("robot", SECRET, dpop=True).bind(server.resource_url)
+    assert call(mine, server) == 200
+    server.rotate_nonces()
+    attempts = [Attempt("POST", server.resource_url, Deadline.after(BOUND)) for _ in range(3)]
+    answers = [send(attempt, dict(mine.headers(attempt))) for attempt in attempts]
+    for attempt, (status, headers, challenges) in zip(attempts, answers, strict=True):
+        assert mine.refused(attempt, Refusal(status, challenges, headers))
+        assert send(attempt, dict(mine.headers(attempt)))[0] == 200
+    assert server.count("token") == 1
+
+
+def test_a_server_that_wants_the_nonce_that_it_was_given_is_not_asked_again(serve: Start) -> None:
+    server = serve(dpop=True, resource_nonces=True)
+    server.add_client("robot", secret=SECRET)
+    mine = ClientCredentials("robot", SECRET, dpop=True).bind(server.resource_url)
+    assert call(mine, server) == 200
+    attempt = Attempt("POST", server.resource_url, Deadline.after(BOUND))
+    mine.headers(attempt)
+    challenge = ('DPoP error="use_dpop_nonce"',)
+    assert not mine.refused(attempt, Refusal(401, challenge, {"dpop-nonce": "resource-nonce-1"}))
 
 
 def test_a_program_can_bind_its_tokens_too(serve: Start) -> None:

@@ -22,16 +22,14 @@ class Nonces:
         """What to put into the next proof for the origin of ``url``."""
         return self._latest.get(origin(url))
 
-    def remember(self, url: str, nonce: str | None) -> bool:
-        """Keep the ``DPoP-Nonce`` of an answer from ``url``; True if it is news: then try again.
+    def remember(self, url: str, nonce: str | None) -> None:
+        """Keep the ``DPoP-Nonce`` of an answer from ``url``.
 
         An answer without the header changes nothing, and so does a value that is no nonce.
         """
         if nonce is None or not _NONCE.fullmatch(nonce):
-            return False
-        known = self._latest.get(origin(url))
+            return
         self._latest[origin(url)] = nonce
         # A client that is sent from one origin to the next must not remember without end.
         for oldest in list(self._latest)[:-_MOST_ORIGINS]:
             self._latest.pop(oldest, None)
-        return known != nonce
