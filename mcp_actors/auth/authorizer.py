@@ -101,7 +101,8 @@ class GrantAuthorizer:
         """See `Authorizer`. Repeat a request with the same attempt, or one with the same deadline object."""
         if not same_origin(attempt.url, self._server_url):
             return False
-        page, challenge = self._ledger.page(attempt), choose(parse(refusal.challenges))
+        page, scheme = self._ledger.page(attempt), self._binding.token_type.lower()
+        challenge = choose(parse(refusal.challenges), scheme)
         page.refusals += 1
         if page.refusals > _MOST_REFUSALS:
             raise self._refusal(f"refused {page.refusals} times in a row")

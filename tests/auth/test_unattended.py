@@ -233,6 +233,19 @@ def test_every_request_that_was_under_way_when_the_nonce_changed_is_repeated(ser
     assert server.count("token") == 1
 
 
+def test_a_nonce_is_given_also_to_a_server_that_says_more_about_bearer_tokens(serve: Start) -> None:
+    server = serve(dpop=True, resource_nonces=True)
+    server.add_client("robot", secret=SECRET)
+    mine = ClientCredentials("robot", SECRET, dpop=True).bind(server.resource_url)
+    assert call(mine, server) == 200
+    attempt = Attempt("POST", server.resource_url, Deadline.after(BOUND))
+    mine.headers(attempt)
+    metadata = f"{server.origin}/.well-known/oauth-protected-resource/mcp"
+    challenges = (f'Bearer resource_metadata="{metadata}", scope="a"', 'DPoP error="use_dpop_nonce"')
+    assert mine.refused(attempt, Refusal(401, challenges, {"dpop-nonce": "another"}))
+    assert server.count("token") == 1
+
+
 def test_a_server_that_wants_the_nonce_that_it_was_given_is_not_asked_again(serve: Start) -> None:
     server = serve(dpop=True, resource_nonces=True)
     server.add_client("robot", secret=SECRET)

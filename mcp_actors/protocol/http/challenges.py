@@ -13,6 +13,7 @@ from mcp_actors.protocol.http.scopes import Shortage, valid_scopes
 __all__ = ["Challenge", "choose", "parse"]
 
 _MAX_HEADER: Final = 16 * 1024
+_OF_THE_RESOURCE: Final = frozenset({"resource_metadata", "scope"})
 _TOKEN: Final = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]++"
 _SCHEME: Final = re.compile(rf"[ \t,]*+({_TOKEN})(?:[ \t]++|(?=,)|\Z)")
 _PARAMETER: Final = re.compile(
@@ -54,10 +55,18 @@ def parse(headers: Iterable[str]) -> tuple[Challenge, ...]:
     return tuple(challenge for header in headers for challenge in _challenges(header[:_MAX_HEADER]))
 
 
-def choose(challenges: Iterable[Challenge]) -> Challenge:
-    """The one to act on: DPoP's or Bearer's, the one that says most; an empty Bearer if none is."""
+def choose(challenges: Iterable[Challenge], scheme: str | None = None) -> Challenge:
+    """The one to act on: DPoP's or Bearer's, an empty Bearer if there is neither.
+
+    That of the ``scheme`` in which tokens are shown, else the one that says most. An error belongs to one
+    scheme; what the resource is and wants may be said with either.
+    """
     ours = [challenge for challenge in challenges if challenge.scheme in ("bearer", "dpop")]
-    return max(ours, key=lambda challenge: len(challenge.parameters), default=Challenge("bearer", {}))
+    chosen = max(
+        ours, key=lambda one: (one.scheme == scheme, len(one.parameters)), default=Challenge("bearer", {})
+    )
+    shared = {name: one.parameters[name] for one in ours for name in _OF_THE_RESOURCE & one.parameters.keys()}
+    return Challenge(chosen.scheme, {**shared, **chosen.parameters})
 
 
 def _challenges(header: str) -> list[Challenge]:

@@ -44,6 +44,14 @@ def test_the_challenge_that_says_most_is_acted_on() -> None:
     assert choose(parse(["Basic realm=x"])) == Challenge("bearer", {})
 
 
+def test_the_challenge_of_the_scheme_in_use_counts_however_little_it_says() -> None:
+    headers = [f'Bearer scope="a", resource_metadata="{URL}", error="invalid_token"', 'DPoP error="nonce"']
+    bound, bearer = choose(parse(headers), "dpop"), choose(parse(headers), "bearer")
+    assert (bound.scheme, bound.error, bearer.error) == ("dpop", "nonce", "invalid_token")
+    assert (bound.scopes, bound.resource_metadata) == (("a",), URL)
+    assert choose(parse(headers[:1]), "dpop").error == "invalid_token"
+
+
 _NAMES = st.from_regex(r"[a-z_]{1,12}", fullmatch=True)
 _VALUES = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), max_size=30)
 _CHALLENGES = st.lists(
