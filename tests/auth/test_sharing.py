@@ -145,6 +145,23 @@ def test_a_refresh_while_the_server_is_down_is_an_error_and_no_new_login(
     assert len(person.pages) == 1
 
 
+@pytest.mark.parametrize("error", ["invalid_client", "invalid_dpop_proof", "use_dpop_nonce"])
+def test_a_refresh_token_that_the_server_did_not_look_at_is_kept(
+    serve: Start, person: Person, error: str
+) -> None:
+    server, storage = serve(), MemoryStorage()
+    server.add_client("mine", secret=SECRET)
+    mine = authorizer(server, person, client_id="mine", client_secret=SECRET, storage=storage)
+    assert call(mine, server) == 200
+    server.revoke_tokens("access")
+    server.settings.faults["token"] = Fault(Reply(400, (), f'{{"error": "{error}"}}'.encode()), times=1)
+    with pytest.raises(AuthorizationFailed, match=f"the token endpoint .* refused: {error}"):
+        call(mine, server)
+    assert kept_in(storage, server).refresh_token == server.issued("refresh_token")[-1]
+    assert call(mine, server) == 200
+    assert len(person.pages) == 1
+
+
 @pytest.mark.parametrize("kind", ["given", "metadata"])
 def test_clients_of_every_kind_refresh(serve: Start, person: Person, kind: str) -> None:
     server = serve(cimd=True)

@@ -28,6 +28,8 @@ logger = logging.getLogger("mcp_actors.auth")
 
 #: The server no longer knows the client: a registration of ours is of no use then.
 _CLIENT_GONE: Final = frozenset({"invalid_client", "unauthorized_client"})
+#: The server did not take the proof, and so has not looked at what it was for.
+_PROOF_REFUSED: Final = frozenset({"invalid_dpop_proof", "use_dpop_nonce"})
 
 
 class AuthorizationCode(Struct, frozen=True):
@@ -69,7 +71,8 @@ class AuthorizationCode(Struct, frozen=True):
                 raise
 
     def refresh(self, errand: Errand, site: Site, tokens: Tokens) -> Tokens | None:
-        """Use the refresh token; None if the server does not take it any more."""
+        """Use the refresh token; None if the server does not take it any more. Raises ``TokenRefused`` if it
+        has not come to that: the token is as good as before, and a login would be refused as well."""
         client = self._known(errand, site, tokens)
         if tokens.refresh_token is None or client is None:
             return None
@@ -79,6 +82,8 @@ class AuthorizationCode(Struct, frozen=True):
         try:
             new = request_tokens(errand, authority.token_endpoint, authority.issuer, form, client)
         except TokenRefused as error:
+            if _says_nothing_of_the_grant(error, client):
+                raise
             logger.info("= the refresh token was refused (%s): a new login is needed", error.error)
             _forget_if_gone(errand, site, client, error)
             return None
@@ -140,6 +145,11 @@ class AuthorizationCode(Struct, frozen=True):
             return None
         errand.confidences.add(kept.client_secret)
         return Credentials.of(kept)
+
+
+def _says_nothing_of_the_grant(error: TokenRefused, client: Credentials) -> bool:
+    """Whether the server refused the client, or its proof, where no new registration could help."""
+    return error.error in _PROOF_REFUSED or (error.error == "invalid_client" and client.registered is None)
 
 
 def _forget_if_gone(errand: Errand, site: Site, client: Credentials, error: AuthorizationFailed) -> None:
