@@ -21,7 +21,7 @@ from mcp_actors.auth.scopes import first_scopes, union
 from mcp_actors.auth.storage import TokenStorage
 from mcp_actors.auth.tokens import Tokens
 from mcp_actors.auth.urls import canonical, same_origin, shown
-from mcp_actors.errors import AuthorizationFailed
+from mcp_actors.errors import AuthorizationFailed, McpError
 from mcp_actors.protocol.endings import Ending
 from mcp_actors.protocol.http.challenges import Challenge, choose, parse
 from mcp_actors.protocol.http.scopes import Shortage
@@ -206,7 +206,7 @@ class GrantAuthorizer:
             return
         errand = self._errand(flight)
         # Each time anew: the server may have moved to another authorization server.
-        site = discover(errand.fetcher, self._server_url, self._announced, self._grant.pinned)
+        site = self._discovered(errand)
         old = used if used is not None and used.site.key == site.key else None
         with self._claimed(errand, site):
             stored = self._stored(site, old)
@@ -232,20 +232,33 @@ class GrantAuthorizer:
                 self._granted(errand, site, union(used.tokens.requested, challenge.scopes))
 
     def _renew(self, flight: Flight, used: Held) -> None:
-        """The token is at its end: refresh it, or forget it, and the next challenge leads to a new one."""
+        """The token is at its end: get a newer one, or forget it, and the next challenge leads to one."""
         if self._held is not used:
             return
-        errand, site = self._errand(flight), used.site
-        with self._claimed(errand, site):
-            stored = self._stored(site, used)
-            if stored is not None and not stored.expired:
-                self._hold(Held(site, stored, "stored"))
-            elif self._refreshed(errand, site, stored or used.tokens):
-                return
-            elif self._grant.interactive:
-                self._held = None
-            else:
-                self._granted(errand, site, used.tokens.requested)
+        errand = self._errand(flight)
+        try:
+            with self._claimed(errand, used.site):
+                if not self._renewed(errand, used):
+                    self._held = None
+        except McpError:
+            # Where the server has moved to another authorization server, the old one may be gone for good.
+            if self._discovered(errand) == used.site:
+                raise
+            self._held = None
+
+    def _renewed(self, errand: Errand, used: Held) -> bool:
+        site = used.site
+        stored = self._stored(site, used)
+        if stored is not None and not stored.expired:
+            self._hold(Held(site, stored, "stored"))
+        elif not self._refreshed(errand, site, stored or used.tokens):
+            if self._grant.interactive:
+                return False
+            self._granted(errand, site, used.tokens.requested)
+        return True
+
+    def _discovered(self, errand: Errand) -> Site:
+        return discover(errand.fetcher, self._server_url, self._announced, self._grant.pinned)
 
     def _stored(self, site: Site, old: Held | None) -> Tokens | None:
         """What lies in the storage, if it is newer than what we have and bound to our key."""

@@ -477,6 +477,38 @@ def test_after_a_migration_nothing_of_the_old_server_is_shown_to_the_new(
     clean(resource, first, second)
 
 
+@pytest.mark.parametrize("status", [404, 500])
+def test_a_token_that_ends_after_a_migration_is_not_renewed_where_nobody_renews(
+    serve: Start, person: Person, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    resource, first, second = serve(), serve(), serve()
+    resource.delegate_to(first)
+    mine = authorizer(resource, person)
+    assert call(mine, resource) == 200
+    resource.delegate_to(second)
+    first.settings.faults.update({name: Fault(failing(status)) for name in ("metadata", "token")})
+    let_pass(monkeypatch, 3600)
+    assert call(mine, resource) == 200
+    assert (second.count("authorize"), second.count("token")) == (1, 1)
+    clean(resource, first, second)
+
+
+def test_a_token_that_ends_while_its_authorization_server_is_away_is_renewed_later(
+    serve: Start, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve()
+    mine = authorizer(server, person)
+    assert call(mine, server) == 200
+    server.settings.faults["token"] = Fault(failing(503))
+    let_pass(monkeypatch, 3600)
+    with pytest.raises(AuthorizationFailed, match="HTTP 503") as raised:
+        call(mine, server)
+    assert raised.value.retryable
+    server.settings.faults.clear()
+    assert call(mine, server) == 200
+    assert len(person.pages) == 1
+
+
 def test_credentials_given_by_hand_are_not_shown_to_a_new_authorization_server(
     serve: Start, person: Person
 ) -> None:

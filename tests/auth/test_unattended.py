@@ -24,7 +24,9 @@ from tests.auth.authorization_server import (
     ID_JAG,
     JWT_BEARER,
     AuthorizationServer,
+    Fault,
     assert_no_secret_elsewhere,
+    failing,
 )
 from tests.auth.calling import Person, call, send
 from tests.auth.conftest import Start
@@ -84,6 +86,22 @@ def test_an_expired_token_is_asked_for_again_without_a_challenge(
     assert call(mine, server) == 200
     assert [request.status for request in server.at("resource")] == [401, 200, 200]
     assert server.count("token") == 2
+
+
+def test_a_program_whose_authorization_server_was_given_up_is_told_which_one_it_has_now(
+    serve: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, first, second = serve(), serve(), serve()
+    server.delegate_to(first)
+    first.add_client("robot", secret=SECRET)
+    mine = ClientCredentials("robot", SECRET).bind(server.resource_url)
+    assert call(mine, server) == 200
+    server.delegate_to(second)
+    first.settings.faults["token"] = Fault(failing(404))
+    let_pass(monkeypatch, 3600)
+    with pytest.raises(AuthorizationFailed, match=f"now authorized by {second.origin}.* belong to"):
+        call(mine, server)
+    assert second.requests == []
 
 
 def test_a_program_asks_for_missing_scopes_too(serve: Start) -> None:
