@@ -343,6 +343,7 @@ def test_a_person_who_says_no_is_quoted(serve: Start, person: Person) -> None:
             {},
             "mcp:basic offline_access",
         ),
+        ({"as_scopes_supported": ("offline_access",)}, {}, None),
     ],
 )
 def test_scopes_come_from_the_challenge_the_user_or_the_resource(
@@ -351,6 +352,7 @@ def test_scopes_come_from_the_challenge_the_user_or_the_resource(
     server = serve(**settings)
     assert call(authorizer(server, person, **options), server) == 200
     assert person.scopes == [asked]
+    assert server.at("register")[0].json.get("scope") == asked
 
 
 @pytest.mark.requirement("security:oauth")

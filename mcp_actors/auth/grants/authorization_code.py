@@ -63,9 +63,11 @@ class AuthorizationCode(Struct, frozen=True):
         with begun_login(errand, self.style, kept.redirect_uri if kept else None) as login:
             if self.profile.client_id is not None:
                 self.pin.hold(site)
-            client = identify(errand, site, self.profile, login.redirect_uri, scopes)
+            # Registered for the same: what a client was not registered for, a server may refuse it.
+            asked = _asked(site, scopes)
+            client = identify(errand, site, self.profile, login.redirect_uri, asked)
             try:
-                return self._logged_in(errand, site, login, client, scopes)
+                return self._logged_in(errand, site, login, client, asked)
             except AuthorizationFailed as error:
                 _forget_if_gone(errand, site, client, error)
                 raise
@@ -102,11 +104,10 @@ class AuthorizationCode(Struct, frozen=True):
         site: Site,
         login: Login,
         client: Credentials,
-        scopes: tuple[str, ...],
+        asked: tuple[str, ...],
     ) -> Tokens:
         pkce, authority = Pkce(), site.authority
         errand.confidences.add(pkce.verifier)
-        asked = _asked(site, scopes)
         expected = Expected(new_state(), authority.issuer, authority.answers_with_issuer)
         parameters = {
             "response_type": "code",
@@ -177,9 +178,12 @@ def _gate(site: Site) -> str:
 
 
 def _asked(site: Site, scopes: tuple[str, ...]) -> tuple[str, ...]:
-    """The scopes, and the right to refresh where the server has a scope for that."""
+    """The scopes, and the right to refresh where the server has a scope for that.
+
+    But not that alone: where nobody names a scope, the server is to choose which ones.
+    """
     listed = OFFLINE_ACCESS in site.authority.scopes_supported
-    return union(scopes, (OFFLINE_ACCESS,) if listed else ())
+    return union(scopes, (OFFLINE_ACCESS,)) if scopes and listed else scopes
 
 
 def _extras(errand: Errand, asked: tuple[str, ...]) -> dict[str, str]:
