@@ -68,8 +68,10 @@ def find_authorization_server(fetcher: Fetcher, issuer: str, headers: dict[str, 
 def default_server(server_url: str) -> AuthorizationServer:
     """What MCP 2025-03-26 assumes of a server that publishes nothing at all."""
     root = origin(server_url)
+    # How clients prove themselves it does not say either. Whoever was registered by hand knows.
+    methods = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
     return AuthorizationServer(
-        root, f"{root}/token", f"{root}/authorize", f"{root}/register", ("S256",), ("none",), assumed=True
+        root, f"{root}/token", f"{root}/authorize", f"{root}/register", ("S256",), methods, assumed=True
     )
 
 

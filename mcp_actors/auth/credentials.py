@@ -88,8 +88,8 @@ def choose_method(
     Raises:
         AuthorizationFailed: they have none in common.
     """
-    # RFC 8414: a server that does not say takes HTTP Basic.
-    taken = server.token_endpoint_auth_methods or ((NONE, BASIC) if not secret else (BASIC,))
+    # RFC 8414: a server that does not say takes HTTP Basic. But what else was a key given to it for?
+    taken = server.token_endpoint_auth_methods or (SIGNED if key else BASIC,)
     own = [SIGNED] if key else [BASIC, POST] if secret else [NONE]
     if wanted is not None:
         return wanted

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcp_actors.auth import MemoryStorage, OAuth, Tokens, tokens
+from mcp_actors.auth import MemoryStorage, OAuth, SigningKey, Tokens, tokens
 from mcp_actors.errors import AuthorizationFailed
 from mcp_actors.transports.http.authorizer import Authorizer
 from tests.auth.authorization_server import (
@@ -171,6 +171,21 @@ def test_a_server_of_2025_03_26_without_any_metadata_has_the_default_endpoints(
 ) -> None:
     server = serve(prm=(), announce=None, metadata=())
     assert call(authorizer(server, person), server) == 200
+    clean(server)
+
+
+@pytest.mark.parametrize("method", ["client_secret_basic", "private_key_jwt"])
+@pytest.mark.parametrize("documented", [True, False])
+def test_a_client_registered_by_hand_proves_itself_where_nobody_says_how(
+    serve: Start, person: Person, method: str, documented: bool
+) -> None:
+    silent = {"token_endpoint_auth_methods_supported": None}
+    server = serve(metadata_changes=silent) if documented else serve(prm=(), announce=None, metadata=())
+    key = SigningKey.generate() if method == "private_key_jwt" else None
+    secret = None if key else "the secret"
+    server.add_client("mine", secret=secret, public_key=key.public_jwk if key else None)
+    mine = authorizer(server, person, client_id="mine", client_secret=secret, private_key=key)
+    assert call(mine, server) == 200
     clean(server)
 
 
