@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from msgspec.structs import replace
 
@@ -261,9 +261,12 @@ class GrantAuthorizer:
         return discover(errand.fetcher, self._server_url, self._announced, self._grant.pinned)
 
     def _stored(self, site: Site, old: Held | None) -> Tokens | None:
-        """What lies in the storage, if it is newer than what we have and bound to our key."""
+        """What lies in the storage, if it is ours, bound to our key, and newer than what we have."""
         stored = self._storage.load_tokens(*site.key)
         if stored is None or stored.thumbprint != self._binding.thumbprint:
+            return None
+        if stored.holder not in (None, self._grant.holder):
+            # Two clients share the storage. What one may do is not what the other may.
             return None
         self._confidences.add(stored.access_token, stored.refresh_token)
         # A refresh token that is used twice could cost all that came of it.
@@ -278,17 +281,18 @@ class GrantAuthorizer:
             # Spent: nobody shall try it again, but what was asked for stays known.
             self._storage.save_tokens(*site.key, replace(tokens, refresh_token=None))
             return False
-        self._keep(Held(site, new, "refreshed"))
+        self._keep(site, new, "refreshed")
         return True
 
     def _granted(self, errand: Errand, site: Site, scopes: tuple[str, ...]) -> None:
-        self._keep(Held(site, self._grant.acquire(errand, site, scopes), "granted"))
+        self._keep(site, self._grant.acquire(errand, site, scopes), "granted")
 
-    def _keep(self, held: Held) -> None:
+    def _keep(self, site: Site, tokens: Tokens, source: Literal["refreshed", "granted"]) -> None:
+        held = Held(site, replace(tokens, holder=self._grant.holder), source)
         self._hold(held)
-        lying = self._storage.load_tokens(*held.site.key)
+        lying = self._storage.load_tokens(*site.key)
         held.outdated = None if lying is None else lying.access_token
-        self._storage.save_tokens(*held.site.key, held.tokens)
+        self._storage.save_tokens(*site.key, held.tokens)
 
     def _hold(self, held: Held) -> None:
         self._held = held

@@ -36,6 +36,8 @@ class Tokens(Struct, frozen=True, omit_defaults=True):
     """The DPoP key that the token is bound to."""
     client: RegisteredClient | None = None
     """Whom it was given to, if the client registered itself: it may have registered anew since."""
+    holder: str | None = None
+    """The `Grant.holder` that got it; None where nobody said."""
 
     @property
     def expired(self) -> bool:

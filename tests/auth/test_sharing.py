@@ -18,7 +18,7 @@ from mcp_actors.auth.grants.grant import IssuerPin
 from mcp_actors.auth.ledger import Ledger
 from mcp_actors.errors import AuthorizationFailed, RequestTimeout
 from mcp_actors.runtime.deadline import Deadline
-from mcp_actors.transports.http.authorizer import Attempt, Identifies, Refusal
+from mcp_actors.transports.http.authorizer import Attempt, Authorizer, Identifies, Refusal
 from tests.auth.authorization_server import AuthorizationServer, Fault, Reply, failing
 from tests.auth.calling import Person, call
 from tests.auth.conftest import Start
@@ -78,6 +78,36 @@ def test_tokens_are_told_apart_by_what_nobody_can_use(
     call(one, server)
     assert one.principal() not in ("", first)
     clean(server)
+
+
+def test_clients_of_two_names_that_share_a_storage_use_no_token_of_each_other(serve: Start) -> None:
+    server, storage = serve(), MemoryStorage()
+
+    def bound(name: str) -> Authorizer:
+        server.add_client(name, secret=f"the secret of {name}")
+        return ClientCredentials(name, f"the secret of {name}", storage=storage).bind(server.resource_url)
+
+    one, other = bound("one"), bound("other")
+    for _ in range(2):
+        assert (call(one, server), call(other, server)) == (200, 200)
+    taken = [
+        request.headers["authorization"] for request in server.at("resource")[1:] if request.status == 200
+    ]
+    assert [server._access[token.partition(" ")[2]].client_id for token in taken] == ["one", "other"] * 2
+    assert server.count("token") == 2
+
+
+@pytest.mark.parametrize("program_first", [False, True])
+def test_a_person_and_a_program_of_one_name_use_no_token_of_each_other(
+    serve: Start, person: Person, program_first: bool
+) -> None:
+    server, storage = serve(), MemoryStorage()
+    server.add_client("mine", secret=SECRET)
+    program = ClientCredentials("mine", SECRET, storage=storage).bind(server.resource_url)
+    somebody = authorizer(server, person, client_id="mine", client_secret=SECRET, storage=storage)
+    for mine in (program, somebody) if program_first else (somebody, program):
+        assert call(mine, server) == 200
+    assert server.count("token") == 2
 
 
 def test_scopes_that_another_has_got_are_not_asked_for_again(serve: Start, person: Person) -> None:

@@ -78,6 +78,12 @@ class AssertionGrant(Struct, frozen=True):
         return self.pin.trusted if self.provider is None else self.pin.trusted | self.provider.trusted
 
     @property
+    def holder(self) -> str:
+        """See `Grant`."""
+        client = "" if self.profile is None else self.profile.client_id
+        return f"assertion {client}"
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """See `Grant`."""
         own = () if self.profile is None else self.profile.secrets

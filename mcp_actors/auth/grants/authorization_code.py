@@ -52,6 +52,11 @@ class AuthorizationCode(Struct, frozen=True):
         return self.pin.trusted
 
     @property
+    def holder(self) -> str:
+        """See `Grant`."""
+        return f"authorization_code {self.profile.client_id or self.profile.metadata_url or ''}"
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """See `Grant`."""
         return self.profile.secrets

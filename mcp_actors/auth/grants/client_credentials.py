@@ -36,6 +36,11 @@ class ClientCredentialsGrant(Struct, frozen=True):
         return self.pin.trusted
 
     @property
+    def holder(self) -> str:
+        """See `Grant`."""
+        return f"client_credentials {self.profile.client_id}"
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """See `Grant`."""
         return self.profile.secrets

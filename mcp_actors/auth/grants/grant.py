@@ -33,6 +33,10 @@ class Grant(Protocol):
         """What the user wants beside that which the server asks for."""
 
     @property
+    def holder(self) -> str:
+        """Whose the tokens are, as far as the configuration tells: nobody uses those of another."""
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """What the user handed over."""
 
