@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from operator import itemgetter
 from typing import Final
 
 __all__ = ["Confidences"]
@@ -13,15 +15,18 @@ class Confidences:
     """Remembers the latest secrets. Any thread: each step is one operation of a dict."""
 
     def __init__(self) -> None:
-        self._values: dict[str, None] = {}
+        # When each was met last: one that is used for months must not make room for others.
+        self._values: dict[str, int] = {}
+        self._moments = itertools.count()
 
     def add(self, *values: str | None) -> None:
         """These are secrets from now on."""
         for value in values:
             if value:
-                self._values[value] = None
-        for oldest in list(self._values)[:-_MOST]:
-            self._values.pop(oldest, None)
+                self._values[value] = next(self._moments)
+        if len(self._values) > _MOST:
+            for oldest, _ in sorted(self._values.copy().items(), key=itemgetter(1))[:-_MOST]:
+                self._values.pop(oldest, None)
 
     @property
     def values(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from mcp_actors.auth import (
     WorkloadIdentity,
 )
 from mcp_actors.auth.authorization_server import AuthorizationServer as Authority
+from mcp_actors.auth.confidences import Confidences
 from mcp_actors.auth.discovery import Site
 from mcp_actors.auth.ledger import Held, Page
 from mcp_actors.errors import AuthorizationFailed
@@ -136,6 +137,14 @@ def test_what_a_request_was_sent_with_is_not_shown() -> None:
     held.outdated = "the-older-token"
     page.used = held
     assert "the-" not in f"{page!r} {held!r}"
+
+
+def test_a_secret_in_use_stays_one_however_many_are_met_beside_it() -> None:
+    confidences = Confidences()
+    for number in range(1000):
+        confidences.add(f"assertion {number}", "the-client-secret", f"token {number}")
+        assert {"the-client-secret", f"token {number}"} <= set(confidences.values)
+    assert len(confidences.values) <= 200
 
 
 @pytest.mark.parametrize("repeated", ["{scheme} {pair}", "{pair}", "{form}"])
