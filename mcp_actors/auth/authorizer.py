@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Final, Literal, TypeAlias
 
 from msgspec.structs import replace
@@ -76,12 +77,7 @@ class GrantAuthorizer:
         """See `Authorizer`. A token goes to the origin it was issued for and to no other."""
         if not same_origin(attempt.url, self._server_url):
             return {}
-        held = self._held
-        if held is not None and held.tokens.expired:
-            old = held
-            self._join(lambda flight: self._renew(flight, old), attempt)
-            held = self._held
-        return self._shown(held, attempt)
+        return self._shown(self._current(attempt), attempt)
 
     def at_hand(self, attempt: Attempt) -> Mapping[str, str] | None:
         """See `KnowsAtOnce`."""
@@ -151,6 +147,17 @@ class GrantAuthorizer:
         return f"<{type(self._grant).__name__} for {shown(self._server_url)}>"
 
     # -- on the thread of the request ---------------------------------------------------------------------
+
+    def _current(self, attempt: Attempt) -> Held | None:
+        """What is held, renewed if it is at its end."""
+        held = self._held
+        for _ in range(2):
+            if held is None or self._held is not held or not held.tokens.expired:
+                break
+            # Maybe it is the flight of another client of this configuration: then the newer token lies in
+            # the storage, and a second one fetches it from there.
+            self._join(partial(self._renew, used=held), attempt)
+        return self._held
 
     def _reauthorize(self, attempt: Attempt, page: Page, challenge: Challenge, *, more: bool) -> None:
         used = page.used

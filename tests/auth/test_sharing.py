@@ -19,7 +19,7 @@ from mcp_actors.auth.ledger import Ledger
 from mcp_actors.errors import AuthorizationFailed, RequestTimeout
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports.http.authorizer import Attempt, Authorizer, Identifies, Refusal
-from tests.auth.authorization_server import AuthorizationServer, Fault, Reply, failing
+from tests.auth.authorization_server import AuthorizationServer, Fault, Recorded, Reply, failing
 from tests.auth.calling import Person, call
 from tests.auth.conftest import Start
 from tests.auth.test_flow import METADATA_URL, authorizer, clean, let_pass
@@ -78,6 +78,32 @@ def test_tokens_are_told_apart_by_what_nobody_can_use(
     call(one, server)
     assert one.principal() not in ("", first)
     clean(server)
+
+
+def test_a_token_at_its_end_is_not_sent_while_another_client_renews_it(
+    serve: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve()
+    server.add_client("robot", secret=SECRET)
+    shared = ClientCredentials("robot", SECRET)
+    one, other = (shared.bind(server.resource_url) for _ in range(2))
+    assert [call(one, server), call(other, server)] == [200, 200]
+    let_pass(monkeypatch, 3600)
+    begun, joined, answer = threading.Event(), threading.Event(), server.answer
+
+    def after_both(request: Recorded) -> Reply:
+        return answer(request) if joined.wait(BOUND) else failing(500)
+
+    def shown(mine: Authorizer, waits: threading.Event) -> str:
+        attempt = Attempt("POST", server.resource_url, Deadline.after(BOUND), lambda _: waits.set())
+        return mine.headers(attempt)["Authorization"]
+
+    monkeypatch.setattr(server, "answer", after_both)
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(shown, one, begun)
+        assert begun.wait(BOUND)
+        assert shown(other, joined) == first.result() == f"Bearer {server.issued('access_token')[-1]}"
+    assert server.count("token") == 2
 
 
 def test_clients_of_two_names_that_share_a_storage_use_no_token_of_each_other(serve: Start) -> None:
