@@ -45,12 +45,18 @@ def new_state() -> str:
 
 def redirect_problem(redirect_uri: str, *, listened: bool) -> str | None:
     """Why a browser cannot be sent back there, None if it can."""
-    parts = urlsplit(redirect_uri)
+    try:
+        parts = urlsplit(redirect_uri)
+        port = parts.port
+    except ValueError:
+        return f"redirect_uri is no URL: {shown(redirect_uri)}"
     local = parts.scheme == "http" and is_loopback(parts.hostname or "")
     if parts.fragment or not (local or parts.scheme == "https" or (parts.scheme and "." in parts.scheme)):
         return (
             "redirect_uri has to be https, http on this machine, or a scheme of your own (com.example.app:/…)"
         )
+    if listened and port == 0:
+        return "redirect_uri has to name its port; leave it out for one that is free"
     if listened and not local:
         return "a redirect_uri elsewhere needs callback=, which returns the URL that the browser was sent to"
     return None
