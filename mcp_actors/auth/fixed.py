@@ -109,7 +109,9 @@ class CallableAuth:
                 f"no token for {shown(self._server_url)}: the callable given as auth= failed "
                 f"({type(error).__name__})"
             ) from error
-        self._confidences.add(*headers.values(), *([given] if isinstance(given, str) else ()))
+        # A server may repeat the token without its scheme.
+        words = [value.rpartition(" ")[2] for value in headers.values()]
+        self._confidences.add(*headers.values(), *words)
         return headers
 
 

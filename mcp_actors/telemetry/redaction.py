@@ -14,6 +14,7 @@ from urllib.parse import quote, quote_plus
 
 __all__ = [
     "HIDDEN",
+    "hide",
     "looks_secret",
     "presentable",
     "printable",
@@ -35,7 +36,7 @@ def redact(text: str, secrets: Collection[str] = ()) -> str:
     Hidden are values whose name looks secret (JSON members, ``key=value``, ``--flag value``, headers), known
     shapes of tokens, user and password in URLs, and the literal ``secrets`` of at least six characters.
     """
-    return _hide_named(_hide_shapes(_hide_literals(text, secrets)))
+    return _hide_named(_hide_shapes(hide(text, secrets)))
 
 
 # -- names ------------------------------------------------------------------------------------------------
@@ -68,7 +69,8 @@ def looks_secret(name: str) -> bool:
 # -- literal values ---------------------------------------------------------------------------------------
 
 
-def _hide_literals(text: str, secrets: Collection[str]) -> str:
+def hide(text: str, secrets: Collection[str]) -> str:
+    """The text with these secrets replaced, where they have at least six characters, and nothing else."""
     # Longest first: a secret that is part of another must not leave the other's rest behind.
     for spelling in sorted(_spellings(secrets), key=len, reverse=True):
         text = text.replace(spelling, HIDDEN)

@@ -11,6 +11,7 @@ from urllib.parse import quote_plus
 
 import pytest
 
+from mcp_actors import Client
 from mcp_actors.auth import (
     ClientCredentials,
     EnterpriseManaged,
@@ -23,9 +24,9 @@ from mcp_actors.auth.authorization_server import AuthorizationServer as Authorit
 from mcp_actors.auth.confidences import Confidences
 from mcp_actors.auth.discovery import Site
 from mcp_actors.auth.ledger import Held, Page
-from mcp_actors.errors import AuthorizationFailed
+from mcp_actors.errors import AuthorizationFailed, McpError
 from mcp_actors.runtime.deadline import Deadline
-from tests.auth.authorization_server import AuthorizationServer, Fault, Reply
+from tests.auth.authorization_server import AuthorizationServer, Fault, Recorded, Reply
 from tests.auth.calling import Person, call
 from tests.auth.conftest import Start
 from tests.auth.test_flow import authorizer
@@ -164,3 +165,54 @@ def test_a_secret_in_the_spelling_of_its_request_gets_into_no_error(
     shown = f"{raised.value!s} {raised.value!r} {raised.value.details} {log.text}"
     assert pair not in shown
     assert quote_plus(secret) not in shown
+
+
+class Repeating(AuthorizationServer):
+    """Refuses every request, and repeats the token that came with it."""
+
+    reply = Reply(500)
+
+    def _resource(self, request: Recorded) -> Reply:
+        token = request.headers["authorization"].rpartition(" ")[2]
+        number = str(request.json["id"]) if isinstance(request.json, dict) else "null"
+        headers = tuple((name, value.replace("<token>", token)) for name, value in self.reply.headers)
+        assert isinstance(self.reply.body, bytes)
+        body = self.reply.body.replace(b"<token>", token.encode()).replace(b"<id>", number.encode())
+        return Reply(self.reply.status, headers, body)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(500, (), b"no use for <token>"),
+        Reply(200, (("Content-Type", "text/html"),), b"no use for <token>"),
+        Reply(307, (("Location", "https://elsewhere.example/<token>"),)),
+        Reply(403, (("WWW-Authenticate", 'Bearer error="insufficient_scope", scope="<token>"'),)),
+        Reply(
+            401,
+            (("Content-Type", "application/json"),),
+            b'{"jsonrpc": "2.0", "id": <id>, "error": {"code": -32001, "message": "no: <token>"}}',
+        ),
+    ],
+    ids=lambda reply: str(reply.status),
+)
+@pytest.mark.parametrize(
+    "auth",
+    ["the-token-of-mine", lambda: {"Authorization": "Bearer the-token-of-mine"}],
+    ids=["token", "headers"],
+)
+def test_what_a_server_repeats_of_a_token_gets_into_no_error_and_no_log(
+    log: pytest.LogCaptureFixture, reply: Reply, auth: Any
+) -> None:
+    server = Repeating()
+    server.reply = reply
+    with server:
+        client = Client.http(server.resource_url, auth=auth, name="notes", max_failed_starts=1)
+        with pytest.raises(McpError) as raised:
+            client.call_tool("whoami")
+        assert server.count("resource") > 0
+        shown = (
+            f"{raised.value} {raised.value!r} {raised.value.details} {client.stats()} {client.crash_report}"
+        )
+        client.close()
+    assert "the-token-of-mine" not in shown + log.text

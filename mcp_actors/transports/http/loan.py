@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import urllib3
-from msgspec import structs
 
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.http import responses as R
@@ -89,7 +88,7 @@ class HttpLoan:
         elif (reply := reply_of(response)).streams:
             return self._first_of(response)
         else:
-            return self._answer_of(response, structs.replace(reply, body=dialogues.read(response)))
+            return self._answer_of(response, self._wire.heard_of(reply, response))
         return None
 
     def _answer_of(self, response: urllib3.BaseHTTPResponse, reply: R.Reply) -> bytes | None:

@@ -27,6 +27,7 @@ from mcp_actors.runtime.lock import Lock
 from mcp_actors.transports.contract import OnHeld, OnLost, SendVerdict, WireStats
 from mcp_actors.transports.http.crew import Crew
 from mcp_actors.transports.http.dialogue import Dialogues, reply_of
+from mcp_actors.transports.http.discretion import discreet_ending, discreet_reply
 from mcp_actors.transports.http.engine import Engine, Errand
 from mcp_actors.transports.http.exchange import Exchange, exchange_of
 from mcp_actors.transports.http.grip import Grip
@@ -232,6 +233,7 @@ class HttpWire:
         outcome: Literal["unknown", "not_sent"],
     ) -> None:
         """Requests came to nothing. If the server cannot be reached at all, the wire is over."""
+        ending = discreet_ending(ending, self._settings.secrets)
         if exchange.outbound.method == _INITIALIZED:
             if outcome == "unknown":
                 # It may have arrived, and the server may have something to say.
@@ -257,6 +259,7 @@ class HttpWire:
     def finish(self, ending: Ending, unsent: Iterable[Id] = ()) -> None:
         """The wire is over; what came before is still read. ``unsent`` are requests that were not run."""
         if self._end():
+            ending = discreet_ending(ending, self._settings.secrets)
             never = {*unsent, *self._abandon_all()}
             ids = frozenset(id_ for id_ in never if isinstance(id_, int))
             self.inbox.finish(replace(ending, unsent=ids))
@@ -274,7 +277,7 @@ class HttpWire:
         response = self.dialogues.ask(errand, grip)
         reply = reply_of(response)
         if R.stream_needs_body(reply):
-            reply = structs.replace(reply, body=self.dialogues.read(response))
+            reply = self.heard_of(reply, response)
         verdict = R.judge_stream(reply, resuming_session=again and rules.session_id is not None)
         if isinstance(verdict, R.EventStreamBody):
             return response
@@ -305,6 +308,11 @@ class HttpWire:
             assert line.endpoint is not None
             self.legacy, self.post_url = line, line.endpoint
         return failure
+
+    def heard_of(self, reply: R.Reply, response: urllib3.BaseHTTPResponse) -> R.Reply:
+        """The reply with its body."""
+        whole = structs.replace(reply, body=self.dialogues.read(response))
+        return whole if whole.succeeded else discreet_reply(whole, self._settings.secrets)
 
     def count(self, exchange: Exchange) -> None:
         """A frame goes out."""
