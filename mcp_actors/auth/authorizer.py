@@ -28,6 +28,7 @@ from mcp_actors.protocol.http.challenges import Challenge, choose, parse
 from mcp_actors.protocol.http.scopes import Shortage
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.runtime.slot import SlotTimeout
+from mcp_actors.telemetry.redaction import presentable
 from mcp_actors.transports.http.authorizer import Attempt, AuthorizationInterrupted, Refusal
 from mcp_actors.transports.http.fingerprint import fingerprint
 
@@ -45,6 +46,7 @@ _LOOK_AGAIN: Final = 0.05
 #: Longer than a login may take elsewhere.
 _PATIENCE: Final = 900.0
 _JOIN_SECONDS: Final = 2.0
+_LONGEST: Final = 250
 
 
 class GrantAuthorizer:
@@ -168,7 +170,8 @@ class GrantAuthorizer:
         if used is not None and used.source == "granted" and not used.proven:
             # The next call starts anew, and so gets further should this have been a passing fault.
             self._held = None
-            raise self._refusal("refuses the token right after it was issued")
+            said = presentable(challenge.complaint, _LONGEST, self.secrets)
+            raise self._refusal("refuses the token right after it was issued" + (f": {said}" if said else ""))
         self._join(lambda flight: self._obtain(flight, used, challenge), attempt)
 
     def _step_up(self, attempt: Attempt, page: Page, used: Held, challenge: Challenge) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -13,6 +14,7 @@ from mcp_actors.transports.http.authorizer import Authorizer
 from tests.auth.authorization_server import (
     AuthorizationServer,
     Fault,
+    Recorded,
     Reply,
     assert_no_secret_elsewhere,
     browse,
@@ -476,6 +478,21 @@ def test_a_server_that_refuses_every_token_ends_the_call_and_the_next_starts_ane
     assert (server.count("authorize"), server.count("token")) == (2, 3)
     server.settings.faults.clear()
     assert call(mine, server) == 200
+
+
+def test_why_a_server_refuses_a_new_token_is_told_without_the_token(serve: Start, person: Person) -> None:
+    server = serve(announce=None)
+
+    def refusing(request: Recorded) -> Reply:
+        token = request.headers.get("authorization", "").rpartition(" ")[2]
+        challenge = f'Bearer error="invalid_token", error_description="wrong audience in {token}"'
+        return Reply(401, (("WWW-Authenticate", challenge),))
+
+    server._resource = refusing  # type: ignore[method-assign]  # the one endpoint that is to be strange
+    with pytest.raises(AuthorizationFailed) as raised:
+        call(authorizer(server, person), server)
+    said = r"right after it was issued: invalid_token \(wrong audience in \*\*\*\); ask its operator"
+    assert re.search(said, raised.value.message)
 
 
 @pytest.mark.requirement("security:oauth")

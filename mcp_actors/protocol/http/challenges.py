@@ -13,6 +13,7 @@ from mcp_actors.protocol.http.scopes import Shortage, valid_scopes
 __all__ = ["Challenge", "choose", "parse"]
 
 _MAX_HEADER: Final = 16 * 1024
+_MOST_SAID: Final = 200
 _OF_THE_RESOURCE: Final = frozenset({"resource_metadata", "scope"})
 _TOKEN: Final = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]++"
 _SCHEME: Final = re.compile(rf"[ \t,]*+({_TOKEN})(?:[ \t]++|(?=,)|\Z)")
@@ -33,6 +34,13 @@ class Challenge(Struct, frozen=True):
     def error(self) -> str | None:
         """Why the request was refused, as a code of RFC 6750 or 9449."""
         return self.parameters.get("error")
+
+    @property
+    def complaint(self) -> str:
+        """The error with what the server says about it, on one line; empty if there is none."""
+        said = self.parameters.get("error_description", "")
+        words = self.parameters.get("error", "") + (f" ({said})" if said else "")
+        return ascii(words[:_MOST_SAID])[1:-1] if self.error else ""
 
     @property
     def scopes(self) -> tuple[str, ...]:

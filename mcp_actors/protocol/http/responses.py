@@ -75,11 +75,12 @@ class SessionGone(Struct, frozen=True):
 
 class Unauthorized(Struct, frozen=True):
     """401 or 403: authorize and repeat. ``frame`` is the answer to deliver if nobody can; ``shortage``, if
-    that is the reason, says more than any answer."""
+    that is the reason, says more than any answer. ``complaint`` is what the server says itself."""
 
     status: int
     frame: bytes | None = None
     shortage: Shortage | None = None
+    complaint: str = ""
 
     @property
     def words(self) -> str:
@@ -87,7 +88,7 @@ class Unauthorized(Struct, frozen=True):
         if self.shortage is not None:
             return f"HTTP {self.status}: the server {self.shortage.words}; show it a token that has them all"
         wish = "wants to know who asks" if self.status == 401 else "does not allow it"
-        return f"HTTP {self.status}: the server {wish}"
+        return f"HTTP {self.status}: the server {wish}" + (f": {self.complaint}" if self.complaint else "")
 
     @property
     def details(self) -> dict[str, Any]:
@@ -155,8 +156,10 @@ def judge(outbound: Outbound, reply: Reply) -> Verdict:
 
 def refused(reply: Reply, frame: bytes | None = None) -> Unauthorized:
     """What 401 or 403 means, and the frame that came with it."""
-    shortage = choose(parse(reply.challenges)).shortage if reply.status == 403 else None
-    return Unauthorized(reply.status, frame if shortage is None else None, shortage)
+    challenge = choose(parse(reply.challenges))
+    if reply.status == 403 and challenge.shortage is not None:
+        return Unauthorized(reply.status, None, challenge.shortage)
+    return Unauthorized(reply.status, frame, None, challenge.complaint)
 
 
 def judge_stream(reply: Reply, *, resuming_session: bool) -> StreamVerdict:

@@ -233,7 +233,27 @@ def test_scopes_that_are_missing_say_more_than_any_answer(outbound: Outbound) ->
     assert "the server wants the scopes 'read write'" in verdict.words
     assert (verdict.details["status"], verdict.details["scopes_wanted"]) == (403, ["read", "write"])
     # Whoever has shown no token lacks more than scopes.
-    assert judge(outbound, structs.replace(reply(401), challenges=challenges)) == Unauthorized(401)
+    other = judge(outbound, structs.replace(reply(401), challenges=challenges))
+    assert other == Unauthorized(401, None, None, "insufficient_scope")
+
+
+@pytest.mark.parametrize(
+    ("challenge", "words"),
+    [
+        ("Bearer", "HTTP 401: the server wants to know who asks"),
+        ('Bearer error="invalid_token"', "HTTP 401: the server wants to know who asks: invalid_token"),
+        (
+            'Bearer error="invalid_token", error_description="The token\x1b[2J ended at 12:00"',
+            "HTTP 401: the server wants to know who asks: invalid_token (The token\\x1b[2J ended at 12:00)",
+        ),
+        ('Bearer error_description="of nothing"', "HTTP 401: the server wants to know who asks"),
+        (f'Bearer error="{"x" * 1000}"', f"HTTP 401: the server wants to know who asks: {'x' * 200}"),
+    ],
+)
+def test_a_refusal_is_told_in_the_words_of_the_server_on_one_short_line(challenge: str, words: str) -> None:
+    verdict = judge(ALL[0], structs.replace(reply(401), challenges=(challenge,)))
+    assert isinstance(verdict, Unauthorized)
+    assert verdict.words == words
 
 
 @pytest.mark.parametrize("outbound", REQUESTS, ids=name)
