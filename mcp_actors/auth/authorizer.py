@@ -107,6 +107,9 @@ class GrantAuthorizer:
         self._binding.learn(attempt.url, refusal.headers)
         if challenge.error == "use_dpop_nonce":
             return self._binding.outdated(attempt.url, page.nonce)
+        if challenge.error == "invalid_dpop_proof" and page.used is not None:
+            # Of one second, or seen before: a fresh proof may do. A clock that is wrong, no new token mends.
+            return page.refusals == 1
         if refusal.status == 403 and challenge.error != "insufficient_scope":
             return False
         if self._held is page.used:

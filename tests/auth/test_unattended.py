@@ -267,6 +267,19 @@ def test_a_nonce_is_given_also_to_a_server_that_says_more_about_bearer_tokens(se
     assert server.count("token") == 1
 
 
+def test_a_proof_that_is_refused_is_made_anew_once_and_costs_no_token(serve: Start) -> None:
+    server = serve(dpop=True, expires_in=None)
+    server.add_client("robot", secret=SECRET)
+    mine = ClientCredentials("robot", SECRET, dpop=True).bind(server.resource_url)
+    assert call(mine, server) == 200
+    # Its clock is an hour ahead of ours.
+    server.advance(3600)
+    assert call(mine, server) == 401
+    assert [request.status for request in server.at("resource")] == [401, 200, 401, 401]
+    assert len(set(proofs(server, "resource"))) == 3
+    assert server.count("token") == 1
+
+
 def test_a_server_that_wants_the_nonce_that_it_was_given_is_not_asked_again(serve: Start) -> None:
     server = serve(dpop=True, resource_nonces=True)
     server.add_client("robot", secret=SECRET)
