@@ -48,6 +48,8 @@ def as_authorizer(
         return None
     if isinstance(auth, str):
         return BearerToken(auth, server_url)
+    if isinstance(auth, type):
+        raise TypeError(f"auth= takes {auth.__name__}(...), not the class {auth.__name__} itself")
     if isinstance(auth, Bindable):
         return auth.bind(server_url, verify, proxies)
     if callable(getattr(auth, "headers", None)) and callable(getattr(auth, "refused", None)):

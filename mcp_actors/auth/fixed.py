@@ -9,6 +9,7 @@ from mcp_actors.auth.confidences import Confidences
 from mcp_actors.auth.ledger import Ledger
 from mcp_actors.auth.urls import same_origin, shown
 from mcp_actors.errors import AuthorizationFailed, McpError
+from mcp_actors.protocol.http.own_headers import is_name, is_ours, is_value
 from mcp_actors.transports.http.authorizer import Attempt, Refusal
 from mcp_actors.transports.http.fingerprint import fingerprint
 
@@ -99,16 +100,18 @@ class CallableAuth:
         return f"<CallableAuth for {shown(self._server_url)}>"
 
     def _asked(self) -> Mapping[str, str]:
+        failed = f"no token for {shown(self._server_url)}: the callable given as auth="
         try:
             given = self._source()
-            headers = _headers(given) if isinstance(given, str) else _checked(given)
         except McpError:
             raise
         except Exception as error:
-            raise AuthorizationFailed(
-                f"no token for {shown(self._server_url)}: the callable given as auth= failed "
-                f"({type(error).__name__})"
-            ) from error
+            raise AuthorizationFailed(f"{failed} failed ({type(error).__name__})") from error
+        try:
+            headers = _headers(given) if isinstance(given, str) else _checked(given)
+        except (TypeError, ValueError) as error:
+            # In our own words, which hold nothing of what it returned.
+            raise AuthorizationFailed(f"{failed} returned nothing of use: {error}") from None
         # A server may repeat the token without its scheme.
         words = [value.rpartition(" ")[2] for value in headers.values()]
         self._confidences.add(*headers.values(), *words)
@@ -117,6 +120,8 @@ class CallableAuth:
 
 def _headers(token: str) -> dict[str, str]:
     """The header for a token. Raises ``ValueError``, without the token, if it fits into none."""
+    if token[:7].lower() == "bearer ":
+        raise ValueError("a bearer token is passed alone, without the word Bearer")
     if not token or any(not "\x21" <= character <= "\x7e" for character in token):
         raise ValueError("a bearer token is visible ASCII without spaces")
     return {"Authorization": f"Bearer {token}"}
@@ -124,8 +129,8 @@ def _headers(token: str) -> dict[str, str]:
 
 def _checked(given: object) -> dict[str, str]:
     if not isinstance(given, Mapping):
-        raise TypeError("the callable given as auth= has to return a token or a mapping of headers")
+        raise TypeError(f"a token is text, and headers are a mapping, not {type(given).__name__}")
     headers = {str(name): str(value) for name, value in given.items()}
-    if any(character in text for text in (*headers, *headers.values()) for character in "\r\n\0"):
-        raise ValueError("a header has no line breaks")
-    return headers
+    if not all(is_name(name) and is_value(value) for name, value in headers.items()):
+        raise ValueError("a header's name is a word, and its value one line of Latin characters")
+    return {name: value for name, value in headers.items() if not is_ours(name)}

@@ -72,6 +72,11 @@ def test_a_callable_is_asked_before_every_request() -> None:
     assert "one" not in repr(made)
 
 
+def test_a_callable_does_not_say_what_the_protocol_says_itself() -> None:
+    given = {"Content-Type": "text/plain", "MCP-Session-Id": "another", "Content-Length": "1", "X-Key": "two"}
+    assert authorizer(lambda: given).headers(attempt()) == {"X-Key": "two"}
+
+
 def test_a_refused_callable_is_worth_one_more_try_if_it_gives_something_new() -> None:
     tokens = ["old"]
     made, refused = authorizer(lambda: tokens[-1]), Refusal(401, (), {})
@@ -90,11 +95,33 @@ def test_a_refused_callable_is_worth_one_more_try_if_it_gives_something_new() ->
 
 
 @pytest.mark.parametrize(
-    "source", [lambda: 5, lambda: None, lambda: {"a": "b\r\nc"}, lambda: 1 / 0, lambda: "a b"]
+    ("source", "words"),
+    [
+        (lambda: 1 / 0, r"failed \(ZeroDivisionError\)"),
+        (lambda: None, "returned nothing of use: a token is text, and headers are a mapping, not NoneType"),
+        (lambda: "geheim geheim", "returned nothing of use: a bearer token is visible ASCII"),
+        (lambda: "Bearer geheim", "returned nothing of use: .* without the word Bearer"),
+        (lambda: {"a": "geheim\r\nc"}, "returned nothing of use: a header's name is a word"),
+        (lambda: {"X Key": "geheim"}, "returned nothing of use: a header's name is a word"),
+        (lambda: {"X-Key": "geheim €"}, "returned nothing of use: a header's name is a word"),
+    ],
 )
-def test_a_callable_that_fails_is_an_authorization_error(source: Callable[[], Any]) -> None:
-    with pytest.raises(AuthorizationFailed, match="the callable given as auth= failed"):
+def test_a_callable_that_gives_no_token_is_an_authorization_error(
+    source: Callable[[], Any], words: str
+) -> None:
+    with pytest.raises(AuthorizationFailed, match=f"the callable given as auth= {words}") as raised:
         authorizer(source).headers(attempt())
+    assert "geheim" not in raised.value.message
+
+
+def test_a_class_in_place_of_what_is_made_of_it_is_a_mistake_said_at_once() -> None:
+    with pytest.raises(TypeError, match=r"auth= takes OAuth\(\.\.\.\), not the class OAuth itself"):
+        as_authorizer(OAuth, URL)  # type: ignore[arg-type]  # the mistake
+
+
+def test_a_token_with_its_scheme_before_it_is_a_mistake_said_at_once() -> None:
+    with pytest.raises(ValueError, match="without the word Bearer"):
+        as_authorizer("Bearer the-token", URL)
 
 
 def test_an_error_of_this_package_passes_through_a_callable() -> None:

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from mcp_actors.protocol.http.own_headers import is_name, is_ours, is_value
 from mcp_actors.protocol.http.param_headers import ParamHeaders
 from mcp_actors.transports.contract import MAX_FRAME_BYTES
 from mcp_actors.transports.http.authorizer import Authorizer, Identifies
@@ -19,28 +20,6 @@ from mcp_actors.transports.http.tls import Verify
 Headers: TypeAlias = Mapping[str, str] | Callable[[], Mapping[str, str]]
 ToolHeaders: TypeAlias = Callable[[str], ParamHeaders | None]
 
-_TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-# What the standard library would write as it is; it lets a line go on after a break, which we do not.
-_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
-#: What a message says about itself, and how it is framed, is not for others to say.
-_OURS: Final = frozenset(
-    {
-        "accept",
-        "connection",
-        "content-length",
-        "content-type",
-        "expect",
-        "last-event-id",
-        "mcp-method",
-        "mcp-name",
-        "mcp-protocol-version",
-        "mcp-session-id",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
-)
 _SECRET: Final = re.compile(r"auth|cookie|key|pass|secret|token", re.IGNORECASE)
 _SHORTEST_SECRET: Final = 6
 
@@ -74,7 +53,7 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
             return {}
         for name, value in given.items():
             _check(name, value)
-        return {name: value for name, value in given.items() if not _is_ours(name.lower())}
+        return {name: value for name, value in given.items() if not is_ours(name)}
 
     def principal(self) -> str | None:
         """A fingerprint of whoever requests are made for now; None if nobody can tell."""
@@ -110,14 +89,10 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
         return f"<HttpSettings for {self.url.partition('?')[0]}>"
 
 
-def _is_ours(name: str) -> bool:
-    return name in _OURS or name.startswith("mcp-param-")
-
-
 def _check(name: str, value: str) -> None:
     if not isinstance(name, str) or not isinstance(value, str):
         raise TypeError(f"a header has a name and a value of text, not {name!r}")
-    if not _TOKEN.fullmatch(name):
+    if not is_name(name):
         raise ValueError(f"{name!r} is no header's name")
-    if not _VALUE.fullmatch(value):
+    if not is_value(value):
         raise ValueError(f"the value of header {name!r} has characters that no header may have")
