@@ -166,7 +166,6 @@ class GrantAuthorizer:
 
     def _reauthorize(self, attempt: Attempt, page: Page, challenge: Challenge, *, more: bool) -> None:
         used = page.used
-        self._announced = challenge.resource_metadata or self._announced
         if more and used is not None:
             self._step_up(attempt, page, used, challenge)
             return
@@ -219,7 +218,7 @@ class GrantAuthorizer:
             return
         errand = self._errand(flight)
         # Each time anew: the server may have moved to another authorization server.
-        site = self._discovered(errand)
+        site = self._discovered(errand, challenge.resource_metadata)
         old = used if used is not None and used.site.key == site.key else None
         with self._claimed(errand, site):
             stored = self._stored(site, old)
@@ -270,8 +269,10 @@ class GrantAuthorizer:
             self._granted(errand, site, used.tokens.requested)
         return True
 
-    def _discovered(self, errand: Errand) -> Site:
-        return discover(errand.fetcher, self._server_url, self._announced, self._grant.pinned)
+    def _discovered(self, errand: Errand, announced: str | None = None) -> Site:
+        site = discover(errand.fetcher, self._server_url, announced, self._grant.pinned, self._announced)
+        self._announced = announced or self._announced
+        return site
 
     def _stored(self, site: Site, old: Held | None) -> Tokens | None:
         """What lies in the storage, if it is ours, bound to our key, and newer than what we have."""

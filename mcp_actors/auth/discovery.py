@@ -44,17 +44,24 @@ class Site(Struct, frozen=True):
         return {} if self.resource is None else {"resource": self.resource}
 
 
-def discover(fetcher: Fetcher, server_url: str, announced: str | None, pinned: str | None = None) -> Site:
+def discover(
+    fetcher: Fetcher,
+    server_url: str,
+    announced: str | None,
+    pinned: str | None = None,
+    earlier: str | None = None,
+) -> Site:
     """Find out who authorizes for ``server_url``.
 
     Args:
         announced: the ``resource_metadata`` of the server's challenge.
         pinned: the only issuer that may.
+        earlier: the ``resource_metadata`` of a challenge before that, for one that has none.
 
     Raises:
         AuthorizationFailed: nobody does, or nobody who may.
     """
-    found = find_protected_resource(fetcher, server_url, announced, _HEADERS)
+    found = find_protected_resource(fetcher, server_url, announced, _HEADERS, earlier)
     if found is None:
         return Site(server_url, _legacy(fetcher, server_url, pinned))
     issuer = _chosen(found, server_url, pinned)

@@ -28,9 +28,14 @@ class ProtectedResource(Struct, frozen=True):
 
 
 def find_protected_resource(
-    fetcher: Fetcher, server_url: str, announced: str | None, headers: dict[str, str]
+    fetcher: Fetcher,
+    server_url: str,
+    announced: str | None,
+    headers: dict[str, str],
+    earlier: str | None = None,
 ) -> ProtectedResource | None:
-    """The metadata of the server: from where it announced them, and only there, else from the known places.
+    """The metadata of the server: from where it announced them, and only there, else from where they were
+    announced ``earlier``, else from the known places.
 
     None if the server has none at all, as those of 2025-03-26.
 
@@ -44,7 +49,8 @@ def find_protected_resource(
                 "which is refused; tell its operator"
             )
         return _read(_answered(fetcher.get(announced, WHAT, headers)), server_url)
-    for candidate in well_known(server_url):
+    places = well_known(server_url)
+    for candidate in places if earlier is None else (earlier, *places):
         reply = fetcher.get(candidate, WHAT, headers)
         if reply.passing:
             return _read(_answered(reply), server_url)

@@ -511,6 +511,30 @@ def test_after_a_migration_nothing_of_the_old_server_is_shown_to_the_new(
     clean(resource, first, second)
 
 
+def test_metadata_that_are_not_where_they_were_announced_are_looked_for_at_the_known_places(
+    serve: Start, person: Person
+) -> None:
+    server = serve(announce="custom", prm=("custom",))
+    mine = authorizer(server, person)
+    assert call(mine, server) == 200
+    server.settings.announce, server.settings.prm = None, ("path",)
+    server.revoke_tokens("all")
+    assert call(mine, server) == 200
+    clean(server)
+
+
+def test_metadata_stay_where_they_were_announced_though_not_every_challenge_says_so(
+    serve: Start, person: Person
+) -> None:
+    server = serve(announce="custom", prm=("custom",))
+    mine = authorizer(server, person)
+    assert call(mine, server) == 200
+    server.settings.announce = None
+    server.revoke_tokens("all")
+    assert call(mine, server) == 200
+    assert {request.path for request in server.at("prm")} == {"/custom/resource-metadata.json"}
+
+
 @pytest.mark.parametrize("status", [404, 500])
 def test_a_token_that_ends_after_a_migration_is_not_renewed_where_nobody_renews(
     serve: Start, person: Person, monkeypatch: pytest.MonkeyPatch, status: int
