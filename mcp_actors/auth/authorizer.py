@@ -241,7 +241,9 @@ class GrantAuthorizer:
             if stored is not None and set(challenge.scopes) <= {*stored.requested, *stored.scope}:
                 self._hold(Held(site, stored, "stored"))
             else:
-                self._granted(errand, site, union(used.tokens.requested, challenge.scopes))
+                # Where nothing was asked for, what the server gave of itself would be lost.
+                before = used.tokens.requested or used.tokens.scope
+                self._granted(errand, site, union(before, challenge.scopes))
 
     def _renew(self, flight: Flight, used: Held) -> None:
         """The token is at its end: get a newer one, or forget it, and the next challenge leads to one."""

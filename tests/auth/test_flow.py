@@ -385,6 +385,17 @@ def test_missing_scopes_lead_to_an_authorization_for_the_old_and_the_new(
     clean(server)
 
 
+def test_what_a_server_granted_unasked_is_asked_for_along_with_what_is_missing(
+    serve: Start, person: Person
+) -> None:
+    server = serve(granted_scope="mcp:basic", required_scopes={"tools/call": "mcp:write"})
+    mine = authorizer(server, person)
+    assert call(mine, server, "tools/list") == 200
+    server.settings.granted_scope = None
+    assert call(mine, server) == 200
+    assert person.scopes == [None, "mcp:basic mcp:write"]
+
+
 def test_scopes_that_are_never_enough_are_asked_for_at_most_three_times(serve: Start, person: Person) -> None:
     server = serve(challenge_scope="mcp:basic", always_insufficient=True)
     with pytest.raises(AuthorizationFailed, match="asked for already and not granted"):
