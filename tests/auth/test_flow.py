@@ -385,6 +385,23 @@ def test_missing_scopes_lead_to_an_authorization_for_the_old_and_the_new(
     clean(server)
 
 
+def test_a_client_registered_for_fewer_scopes_registers_anew_for_the_next_login(
+    serve: Start, person: Person
+) -> None:
+    server = serve(challenge_scope="mcp:basic", required_scopes={"tools/call": "mcp:write"})
+    mine = authorizer(server, person)
+    assert call(mine, server, "tools/list") == 200
+    server.settings.authorize_error = "invalid_scope"
+    with pytest.raises(AuthorizationFailed, match="refused the login: invalid_scope"):
+        call(mine, server)
+    server.settings.authorize_error = None
+    assert call(mine, server) == 200
+    assert [request.json["scope"] for request in server.at("register")] == [
+        "mcp:basic",
+        "mcp:basic mcp:write",
+    ]
+
+
 def test_what_a_server_granted_unasked_is_asked_for_along_with_what_is_missing(
     serve: Start, person: Person
 ) -> None:

@@ -26,8 +26,8 @@ __all__ = ["AuthorizationCode"]
 
 logger = logging.getLogger("mcp_actors.auth")
 
-#: The server no longer knows the client: a registration of ours is of no use then.
-_CLIENT_GONE: Final = frozenset({"invalid_client", "unauthorized_client"})
+#: The server no longer knows the client, or knows it for fewer scopes: the registration is of no use then.
+_CLIENT_UNFIT: Final = frozenset({"invalid_client", "unauthorized_client", "invalid_scope"})
 #: The server did not take the proof, and so has not looked at what it was for.
 _PROOF_REFUSED: Final = frozenset({"invalid_dpop_proof", "use_dpop_nonce"})
 
@@ -74,7 +74,7 @@ class AuthorizationCode(Struct, frozen=True):
             try:
                 return self._logged_in(errand, site, login, client, asked)
             except AuthorizationFailed as error:
-                _forget_if_gone(errand, site, client, error)
+                _forget_if_unfit(errand, site, client, error)
                 raise
 
     def refresh(self, errand: Errand, site: Site, tokens: Tokens) -> Tokens | None:
@@ -92,7 +92,7 @@ class AuthorizationCode(Struct, frozen=True):
             if _says_nothing_of_the_grant(error, client):
                 raise
             logger.info("= the refresh token was refused (%s): a new login is needed", error.error)
-            _forget_if_gone(errand, site, client, error)
+            _forget_if_unfit(errand, site, client, error)
             return None
         # RFC 6749 6: what the answer leaves out stays as it was.
         return replace(
@@ -158,9 +158,9 @@ def _says_nothing_of_the_grant(error: TokenRefused, client: Credentials) -> bool
     return error.error in _PROOF_REFUSED or (error.error == "invalid_client" and client.registered is None)
 
 
-def _forget_if_gone(errand: Errand, site: Site, client: Credentials, error: AuthorizationFailed) -> None:
+def _forget_if_unfit(errand: Errand, site: Site, client: Credentials, error: AuthorizationFailed) -> None:
     """Have the client register anew, unless it has since."""
-    if client.registered is None or error.details.get("error") not in _CLIENT_GONE:
+    if client.registered is None or error.details.get("error") not in _CLIENT_UNFIT:
         return
     if errand.storage.load_client(site.authority.issuer) == client.registered:
         errand.storage.save_client(site.authority.issuer, None)
