@@ -16,7 +16,7 @@ from mcp_actors.client.futures import CallFuture, FutureCaller, Handover, Onward
 from mcp_actors.client.gate import check_passage, offers_core_tasks
 from mcp_actors.client.notifications import Progress, ProgressHandler
 from mcp_actors.client.outgoing import Outgoing, as_task
-from mcp_actors.client.post_mortem import crash_report
+from mcp_actors.client.post_mortem import crash_report, secrets_of
 from mcp_actors.client.tree import Tree
 from mcp_actors.client.trees import Trees
 from mcp_actors.protocol import outcomes
@@ -179,6 +179,7 @@ class Calls:
             tree.state.value,
             wiring.board.retry_after,
             crash_report(wiring) if told else None,
+            secrets_of(wiring),
         )
         unsent = waiting or isinstance(outcome, NotReady)
         if unsent and told and tree.failure is not None:

@@ -12,7 +12,7 @@ from mcp_actors.protocol import codec, outcomes
 from mcp_actors.protocol.attempts import waits_for_person
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.telemetry.crash_report import CrashReport
-from mcp_actors.telemetry.redaction import printable
+from mcp_actors.telemetry.redaction import hide, printable
 
 _LONGEST_QUOTE = 500
 
@@ -35,18 +35,23 @@ _LOSSES = {EndKind.OVERSIZED: "protocol"} | dict.fromkeys(_REFUSALS, "authorizat
 @dataclass(frozen=True, slots=True)
 class Circumstances:
     """What an error needs to know beside the outcome. ``what`` is the call, as a reader would name it, or
-    empty if somebody only waited until the server is ready."""
+    empty if somebody only waited until the server is ready; ``secrets`` are not repeated to anybody."""
 
     what: str
     server: str
     state: str
     retry_after: float | None = None
     crash_report: CrashReport | None = None
+    secrets: tuple[str, ...] = ()
 
     @property
     def unsent(self) -> str:
         """The opening of an error about a call that was not made; empty if somebody only waited."""
         return f"{self.what} was not sent: " if self.what else ""
+
+    def told(self, cause: outcomes.Cause | None) -> str:
+        """A cause in one plain line, which may quote the server."""
+        return hide(describe(cause), self.secrets)
 
 
 def error_type(outcome: outcomes.CallOutcome | outcomes.WaitOutcome) -> str:
@@ -67,7 +72,7 @@ def error_from(  # noqa: C901 - one case for each outcome
             return _remote(error, about)
         case outcomes.BadAnswer(reason):
             return errors.InvalidResponse(
-                f"{about.what} got an answer that breaks the protocol: {reason}",
+                f"{about.what} got an answer that breaks the protocol: {hide(reason, about.secrets)}",
                 crash_report=about.crash_report,
             )
         case outcomes.NotGranted(uri):
@@ -101,7 +106,7 @@ def late(outcome: outcomes.TimedOut, cause: outcomes.Cause | None, about: Circum
         return _timed_out(outcome, about)
     return errors.RequestTimeout(
         f"{about.unsent}{about.server} was not ready within {outcome.seconds:g} s (state: {about.state})"
-        f"{_because(describe(outcome.hindrance or cause))}",
+        f"{_because(about.told(outcome.hindrance or cause))}",
         details={"seconds": outcome.seconds, "state": about.state},
         crash_report=about.crash_report,
     )
@@ -159,6 +164,7 @@ def _timed_out(outcome: outcomes.TimedOut, about: Circumstances) -> errors.McpEr
 
 def _remote(error: Raw, about: Circumstances) -> errors.McpError:
     code, message, data = _read(error)
+    message = hide(message, about.secrets)
     if code is None:
         return errors.InvalidResponse(f"{about.what} got an error without a code: {_shown(message)}")
     return errors.RemoteError(
@@ -215,6 +221,7 @@ def _lost(ending: Ending, outcome: errors.Outcome, about: Circumstances) -> erro
     return errors.ConnectionLost(
         f"{about.what} lost its connection: {ending.reason}; {ran}",
         outcome=outcome,
+        details=ending.details,
         crash_report=about.crash_report,
     )
 
@@ -222,7 +229,7 @@ def _lost(ending: Ending, outcome: errors.Outcome, about: Circumstances) -> erro
 def _unavailable(state: str, cause: outcomes.Cause | None, about: Circumstances) -> errors.Unavailable:
     again = "" if about.retry_after is None else f"; next try in {about.retry_after:.1f} s"
     return errors.Unavailable(
-        f"{about.unsent}{about.server} is not ready (state: {state}){again}{_because(describe(cause))}",
+        f"{about.unsent}{about.server} is not ready (state: {state}){again}{_because(about.told(cause))}",
         state=state,
         retry_after=about.retry_after,
         crash_report=about.crash_report,
@@ -240,8 +247,8 @@ def _parked(attempts: int, cause: outcomes.Cause | None, about: Circumstances) -
             details=cause.details,
         )
     return errors.StartFailed(
-        _not_started(attempts, describe(cause) or "no reason was given", about),
-        details={"attempts": attempts},
+        _not_started(attempts, about.told(cause) or "no reason was given", about),
+        details={"attempts": attempts, **(cause.details if isinstance(cause, Ending) else {})},
         crash_report=about.crash_report,
     )
 

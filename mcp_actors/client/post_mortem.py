@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from mcp_actors.client.failures import describe
@@ -16,7 +16,7 @@ def crash_report(wiring: Wiring) -> CrashReport:
     """The report as of now. Any thread."""
     board, facts = wiring.board, _facts(wiring)
     ending = board.last_ending if board.opened_at is None else None
-    secrets: Collection[str] = facts.get("secrets", ())
+    secrets = tuple(facts.get("secrets", ()))
     return CrashReport(
         server=wiring.transport.label,
         reason=describe(board.cause) or (ending.reason if ending else "the server is running"),
@@ -33,6 +33,11 @@ def crash_report(wiring: Wiring) -> CrashReport:
         secrets=secrets,
         **_exit(ending, facts),
     )
+
+
+def secrets_of(wiring: Wiring) -> tuple[str, ...]:
+    """What no error may repeat. Any thread."""
+    return tuple(_facts(wiring).get("secrets", ()))
 
 
 def _facts(wiring: Wiring) -> Mapping[str, Any]:

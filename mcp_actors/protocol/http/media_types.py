@@ -1,4 +1,4 @@
-"""The two media types of MCP, and how to recognize them in a `Content-Type`."""
+"""The two media types of MCP, that of pages, and how to recognize them in a `Content-Type`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Final
 
 JSON: Final = "application/json"
 EVENT_STREAM: Final = "text/event-stream"
+HTML: Final = "text/html"
 
 
 def media_type(content_type: str | None) -> str:

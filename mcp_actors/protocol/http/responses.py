@@ -10,7 +10,7 @@ from msgspec import Struct
 from mcp_actors.protocol.handshake import MODERN_ERRORS
 from mcp_actors.protocol.http.answers import answer_in, error_code, error_in, error_words
 from mcp_actors.protocol.http.challenges import choose, parse
-from mcp_actors.protocol.http.media_types import EVENT_STREAM, JSON, media_type
+from mcp_actors.protocol.http.media_types import EVENT_STREAM, HTML, JSON, media_type
 from mcp_actors.protocol.http.request_headers import Outbound
 from mcp_actors.protocol.http.scopes import Shortage
 from mcp_actors.protocol.http.session_id import InvalidSessionId, validated
@@ -28,6 +28,9 @@ _OUTAGES: Final = _LATER | {502, 503, 504}
 _TRANSPORT_CODES: Final = frozenset({None, -32000, -32001, -32600})
 _OF_SESSION: Final = re.compile(r"\bsession|\bnot initialized\b", re.IGNORECASE)
 _EXCERPT: Final = 120
+_TITLE: Final = re.compile(rb"<title[^<>]{0,200}>([^<>]{1,500})</title", re.IGNORECASE)
+#: Where the title of a page is looked for.
+_HEAD: Final = 8192
 
 
 class Reply(Struct, frozen=True):
@@ -82,13 +85,15 @@ class Unauthorized(Struct, frozen=True):
     shortage: Shortage | None = None
     complaint: str = ""
 
-    @property
-    def words(self) -> str:
-        """Why, and what to do about it."""
+    def words(self, *, shown: bool) -> str:
+        """Why, and what to do about it. ``shown``: it was told who asks."""
         if self.shortage is not None:
             return f"HTTP {self.status}: the server {self.shortage.words}; show it a token that has them all"
-        wish = "wants to know who asks" if self.status == 401 else "does not allow it"
-        return f"HTTP {self.status}: the server {wish}" + (f": {self.complaint}" if self.complaint else "")
+        wish = "does not allow it"
+        if self.status == 401:
+            wish = "refuses the authorization it was shown" if shown else "wants to know who asks"
+        advice = "; pass auth=" if self.status == 401 and not shown else ""
+        return f"HTTP {self.status}: the server {wish}{self.complaint and f': {self.complaint}'}{advice}"
 
     @property
     def details(self) -> dict[str, Any]:
@@ -104,10 +109,18 @@ class ErrorBody(Struct, frozen=True):
 
 
 class LegacyHint(Struct, frozen=True):
-    """``initialize`` is not understood here: look for HTTP+SSE. ``frame`` is the answer if there is none."""
+    """``initialize`` is not understood here: look for HTTP+SSE. ``frame`` is the answer if there is none, and
+    ``reason`` what the server said."""
 
     status: int
     frame: bytes | None = None
+    reason: str = ""
+
+    @property
+    def words(self) -> str:
+        """Why nobody speaks MCP here, and what to do about it."""
+        doubt = "" if self.status == 400 else "; is the path of the URL right?"
+        return f"{self.reason} to initialize, and no event stream either{doubt}"
 
 
 class NotOffered(Struct, frozen=True):
@@ -159,7 +172,10 @@ def refused(reply: Reply, frame: bytes | None = None) -> Unauthorized:
     challenge = choose(parse(reply.challenges))
     if reply.status == 403 and challenge.shortage is not None:
         return Unauthorized(reply.status, None, challenge.shortage)
-    return Unauthorized(reply.status, frame, None, challenge.complaint)
+    complaint = challenge.complaint
+    if not complaint and frame is None and reply.status == 403 and reply.body:
+        complaint = _quoted(reply)
+    return Unauthorized(reply.status, frame, None, complaint)
 
 
 def judge_stream(reply: Reply, *, resuming_session: bool) -> StreamVerdict:
@@ -244,7 +260,7 @@ def _refusal(outbound: Outbound, reply: Reply) -> bytes | None:
 def _hint(reply: Reply, frame: bytes | None) -> LegacyHint | ErrorBody:
     if frame is not None and error_code(frame) in MODERN_ERRORS:
         return ErrorBody(reply.status, frame)
-    return LegacyHint(reply.status, frame)
+    return LegacyHint(reply.status, frame, _description(reply))
 
 
 def _probed(outbound: Outbound, reply: Reply, frame: bytes | None) -> ErrorBody | Fault:
@@ -274,5 +290,14 @@ def _fault(reply: Reply) -> Fault:
 def _description(reply: Reply) -> str:
     """Status, type and beginning of a response on one line, escaped."""
     kind = media_type(reply.content_type)
-    excerpt = ascii(reply.body[:_EXCERPT].decode("utf-8", "replace")) if reply.body else "nothing"
-    return f"HTTP {reply.status} with {excerpt}" + (f" ({ascii(kind[:_EXCERPT])[1:-1]})" if kind else "")
+    return f"HTTP {reply.status} with {_quoted(reply)}" + (
+        f" ({ascii(kind[:_EXCERPT])[1:-1]})" if kind else ""
+    )
+
+
+def _quoted(reply: Reply) -> str:
+    """The beginning of a body, or the title of a page, whose beginning tells nobody anything."""
+    body = reply.body
+    title = _TITLE.search(body[:_HEAD]) if media_type(reply.content_type) == HTML else None
+    words = (body if title is None else title[1].strip())[:_EXCERPT].decode("utf-8", "replace")
+    return ("" if title is None else "the page ") + ascii(words) if body else "nothing"

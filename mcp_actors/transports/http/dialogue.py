@@ -40,6 +40,7 @@ class Dialogues:
     """Shared by all exchanges of one wire.
 
     ``simple``: what goes along with a request is known, or somebody knows it who tells without waiting.
+    ``says_who``: the server is told who asks, as far as anybody knows.
     """
 
     def __init__(self, engine: Engine, settings: HttpSettings) -> None:
@@ -49,6 +50,7 @@ class Dialogues:
         plain = self._fixed is not None and "host" not in map(str.lower, self._fixed)
         authorizer = settings.authorizer
         self.simple = plain and (authorizer is None or isinstance(authorizer, KnowsAtOnce))
+        self.says_who = authorizer is not None or "authorization" in map(str.lower, self._fixed or ())
 
     def patience(self, grip: Grip) -> Deadline:
         """For how long one request may wait for a login; all its rounds are to have the same."""

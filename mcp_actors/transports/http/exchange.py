@@ -22,7 +22,7 @@ from mcp_actors.protocol.jsonrpc import METHOD_NOT_FOUND, Batch, Id, Request, er
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports.http.dialogue import REFUSALS, TooLarge, reply_of
 from mcp_actors.transports.http.engine import Errand
-from mcp_actors.transports.http.faults import broken, redirect, unauthorized
+from mcp_actors.transports.http.faults import broken, facts, redirect, unauthorized
 from mcp_actors.transports.http.grip import Grip
 from mcp_actors.transports.http.inbox import InboxClosed
 from mcp_actors.transports.http.reading import Reading
@@ -168,13 +168,13 @@ class Exchange:
                 self._refuse(frame, reply)
             case R.SessionGone():
                 wire.session_gone(self.ids)
-            case R.LegacyHint(status, frame):
-                self._look_for_sse(status, frame)
+            case R.LegacyHint():
+                self._look_for_sse(verdict)
             case R.Unauthorized():
                 self._turned_away(verdict)
             case R.Fault(_, reason, _, breach):
                 kind = EndKind.BREACH if breach else EndKind.BROKEN
-                self.fail(Ending(kind, reason + redirect(response)), sent=True)
+                self.fail(Ending(kind, reason + redirect(response), details=facts(response)), sent=True)
 
     def _check_array(self, frame: bytes) -> None:
         """An array may not hold all the answers that were expected."""
@@ -190,22 +190,22 @@ class Exchange:
             if other is not None:
                 self._wire.inbox.deliver(other)
 
-    def _look_for_sse(self, status: int, frame: bytes | None) -> None:
+    def _look_for_sse(self, hint: R.LegacyHint) -> None:
         # MCP 2025-03-26, transports: servers of the first revision answer a GET with an endpoint to POST to.
         if self._wire.fall_back(self.grip.on_held) is None:
             self.post()
-        elif frame is not None:
-            self._wire.inbox.deliver(frame)
+        elif hint.frame is not None:
+            self._wire.inbox.deliver(hint.frame)
         else:
-            reason = f"HTTP {status} to initialize, and no event stream either"
-            self.fail(Ending(EndKind.BROKEN, reason), sent=True)
+            self.fail(Ending(EndKind.BROKEN, hint.words, details={"status": hint.status}), sent=True)
 
     def _turned_away(self, verdict: R.Unauthorized) -> None:
         if verdict.frame is not None:
             self._wire.inbox.deliver(verdict.frame)
         else:
             # Asking again would not help: whoever could do something about it was asked before.
-            self.fail(Ending(EndKind.UNAUTHORIZED, verdict.words, details=verdict.details), sent=False)
+            words = verdict.words(shown=self._wire.dialogues.says_who)
+            self.fail(Ending(EndKind.UNAUTHORIZED, words, details=verdict.details), sent=False)
 
     def reading(self) -> Reading:
         """For the stream that the server answers with."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import http.client
+import re
 import ssl
+from typing import Any, Final
 
 import urllib3
 from urllib3 import exceptions as trouble
@@ -15,6 +17,7 @@ from mcp_actors.transports.http.authorizer import AuthorizationInterrupted
 from mcp_actors.transports.http.grip import Grip
 
 _LONGEST: int = 200
+_SECONDS: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
 def broken(label: str, error: Exception, grip: Grip) -> Ending:
@@ -57,6 +60,13 @@ def redirect(response: urllib3.BaseHTTPResponse) -> str:
     """Where a response that is not followed wanted us to go."""
     location = response.headers.get("Location")
     return "" if location is None else f" (to {printable(location.partition('?')[0], _LONGEST)})"
+
+
+def facts(response: urllib3.BaseHTTPResponse) -> dict[str, Any]:
+    """What a program may want to know of a response that is no answer."""
+    after = response.headers.get("Retry-After", "")
+    again = {"retry_after": float(after)} if _SECONDS.fullmatch(after) else {}
+    return {"status": response.status, **again}
 
 
 def _excess(error: BaseException) -> str | None:

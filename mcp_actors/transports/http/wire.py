@@ -19,6 +19,7 @@ from mcp_actors import errors
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.http import responses as R
 from mcp_actors.protocol.http.answers import agreed_version
+from mcp_actors.protocol.http.media_types import JSON, media_type
 from mcp_actors.protocol.http.request_headers import PROTOCOL_VERSION, Outbound, RequestHeaders
 from mcp_actors.protocol.jsonrpc import METHOD_NOT_FOUND, Id, error_frame
 from mcp_actors.protocol.listening import LISTEN
@@ -312,7 +313,8 @@ class HttpWire:
     def heard_of(self, reply: R.Reply, response: urllib3.BaseHTTPResponse) -> R.Reply:
         """The reply with its body."""
         whole = structs.replace(reply, body=self.dialogues.read(response))
-        return whole if whole.succeeded else discreet_reply(whole, self._settings.secrets)
+        earnest = whole.succeeded and media_type(whole.content_type) == JSON
+        return whole if earnest else discreet_reply(whole, self._settings.secrets)
 
     def count(self, exchange: Exchange) -> None:
         """A frame goes out."""

@@ -220,7 +220,19 @@ def test_no_other_status_says_so(status: int) -> None:
 @pytest.mark.parametrize("outbound", ALL, ids=name)
 @pytest.mark.parametrize("status", [401, 403])
 def test_401_and_403_are_about_authorization_whatever_was_sent(outbound: Outbound, status: int) -> None:
-    assert judge(outbound, reply(status, b"<html>", HTML)) == Unauthorized(status)
+    assert judge(outbound, reply(status, b"", HTML)) == Unauthorized(status)
+
+
+@pytest.mark.parametrize("outbound", ALL, ids=name)
+def test_what_the_server_says_of_it_is_told(outbound: Outbound) -> None:
+    verdict = judge(outbound, reply(403, b"Host not allowed", "text/plain"))
+    assert isinstance(verdict, Unauthorized)
+    assert verdict.words(shown=True) == "HTTP 403: the server does not allow it: 'Host not allowed'"
+
+
+def test_whoever_has_not_said_who_asks_is_told_how() -> None:
+    assert Unauthorized(401).words(shown=False) == "HTTP 401: the server wants to know who asks; pass auth="
+    assert Unauthorized(403).words(shown=False) == "HTTP 403: the server does not allow it"
 
 
 @pytest.mark.parametrize("outbound", ALL, ids=name)
@@ -230,7 +242,7 @@ def test_scopes_that_are_missing_say_more_than_any_answer(outbound: Outbound) ->
     verdict = judge(outbound, answer)
     assert verdict == Unauthorized(403, None, Shortage(("read", "write")))
     assert isinstance(verdict, Unauthorized)
-    assert "the server wants the scopes 'read write'" in verdict.words
+    assert "the server wants the scopes 'read write'" in verdict.words(shown=True)
     assert (verdict.details["status"], verdict.details["scopes_wanted"]) == (403, ["read", "write"])
     # Whoever has shown no token lacks more than scopes.
     other = judge(outbound, structs.replace(reply(401), challenges=challenges))
@@ -240,20 +252,30 @@ def test_scopes_that_are_missing_say_more_than_any_answer(outbound: Outbound) ->
 @pytest.mark.parametrize(
     ("challenge", "words"),
     [
-        ("Bearer", "HTTP 401: the server wants to know who asks"),
-        ('Bearer error="invalid_token"', "HTTP 401: the server wants to know who asks: invalid_token"),
+        ("Bearer", "HTTP 401: the server refuses the authorization it was shown"),
+        (
+            'Bearer error="invalid_token"',
+            "HTTP 401: the server refuses the authorization it was shown: invalid_token",
+        ),
         (
             'Bearer error="invalid_token", error_description="The token\x1b[2J ended at 12:00"',
-            "HTTP 401: the server wants to know who asks: invalid_token (The token\\x1b[2J ended at 12:00)",
+            "HTTP 401: the server refuses the authorization it was shown: "
+            "invalid_token (The token\\x1b[2J ended at 12:00)",
         ),
-        ('Bearer error_description="of nothing"', "HTTP 401: the server wants to know who asks"),
-        (f'Bearer error="{"x" * 1000}"', f"HTTP 401: the server wants to know who asks: {'x' * 200}"),
+        (
+            'Bearer error_description="of nothing"',
+            "HTTP 401: the server refuses the authorization it was shown",
+        ),
+        (
+            f'Bearer error="{"x" * 1000}"',
+            f"HTTP 401: the server refuses the authorization it was shown: {'x' * 200}",
+        ),
     ],
 )
 def test_a_refusal_is_told_in_the_words_of_the_server_on_one_short_line(challenge: str, words: str) -> None:
     verdict = judge(ALL[0], structs.replace(reply(401), challenges=(challenge,)))
     assert isinstance(verdict, Unauthorized)
-    assert verdict.words == words
+    assert verdict.words(shown=True) == words
 
 
 @pytest.mark.parametrize("outbound", REQUESTS, ids=name)
@@ -351,12 +373,19 @@ def test_where_the_era_is_known_a_refused_server_discover_is_a_fault(status: int
 @pytest.mark.parametrize("status", [400, 404, 405])
 @pytest.mark.parametrize("body", [b"", b"Cannot POST /sse", b'{"error":"x"}'])
 def test_a_refused_initialize_hints_at_the_older_transport(status: int, body: bytes) -> None:
-    assert judge(INITIALIZE, reply(status, body)) == LegacyHint(status)
+    verdict = judge(INITIALIZE, reply(status, body, "text/plain"))
+    assert isinstance(verdict, LegacyHint)
+    assert (verdict.status, verdict.frame) == (status, None)
+    quoted = ascii(body.decode()) if body else "nothing"
+    assert verdict.words.startswith(f"HTTP {status} with {quoted} (text/plain) to initialize")
+    assert verdict.words.endswith("; is the path of the URL right?") == (status != 400)
 
 
 @pytest.mark.parametrize("code", [-32601, -32602, -32000])
 def test_its_error_is_kept_for_the_case_that_there_is_none(code: int) -> None:
-    assert judge(INITIALIZE, reply(400, error(code, None))) == LegacyHint(400, error(code))
+    verdict = judge(INITIALIZE, reply(400, error(code, None)))
+    assert isinstance(verdict, LegacyHint)
+    assert verdict.frame == error(code)
 
 
 @pytest.mark.parametrize("code", [-32020, -32021, -32022])
@@ -391,6 +420,29 @@ def test_other_statuses_are_no_such_hint_either(status: int) -> None:
 def test_an_outage_may_pass(outbound: Outbound, status: int, retryable: bool) -> None:
     verdict = judge(outbound, reply(status, b"<html>down</html>", HTML))
     assert verdict == Fault(status, f"HTTP {status} with '<html>down</html>' (text/html)", retryable)
+
+
+@pytest.mark.parametrize(
+    ("page", "told"),
+    [
+        (
+            b"<!DOCTYPE html>\n<!--[if IE]>" + b" " * 500 + b"<TITLE\n>\n Bad\x1b gateway\n</title>",
+            r"Bad\x1b gateway",
+        ),
+        (b"<title>" + b"long " * 30 + b"</title>", "long " * 24),
+    ],
+)
+def test_of_a_page_its_title_is_told(page: bytes, told: str) -> None:
+    verdict = judge(MODERN, reply(502, page, "text/html; charset=utf-8"))
+    assert verdict == Fault(502, f"HTTP 502 with the page '{told}' (text/html)", True)
+    verdict = judge(MODERN, reply(200, page, "text/html; charset=utf-8"))
+    assert verdict == Fault(200, f"no answer in HTTP 200 with the page '{told}' (text/html)", breach=True)
+
+
+@pytest.mark.parametrize("page", [b"<title></title>", b"<title>never ends", b"<b>no page</b>"])
+def test_a_page_without_a_title_is_quoted(page: bytes) -> None:
+    verdict = judge(MODERN, reply(502, page, HTML))
+    assert verdict == Fault(502, f"HTTP 502 with {ascii(page.decode())} (text/html)", True)
 
 
 @pytest.mark.parametrize("outbound", [MODERN, SESSIONLESS, LEGACY, *ONE_WAY], ids=name)

@@ -57,9 +57,9 @@ def make_client(make_peer: MakePeer) -> Iterator[MakeClient]:
     del make_peer  # what is made first ends last
     made: list[Client] = []
 
-    def make(where: HttpPeer | str, **options: Any) -> Client:
+    def make(where: HttpPeer | str, *, way: str = "http", **options: Any) -> Client:
         url = where if isinstance(where, str) else where.url
-        made.append(Client.http(url, **quick({"proxies": {}, **options})))
+        made.append(getattr(Client, way)(url, **quick({"proxies": {}, **options})))
         return made[-1]
 
     yield make

@@ -297,7 +297,9 @@ def test_an_older_server_is_not_looked_for_for_long(
 ) -> None:
     monkeypatch.setattr("mcp_actors.transports.http.wire._SEARCH_SECONDS", 0.05)
     old.peer.on("GET", lambda turn: turn.await_end())
-    with pytest.raises(errors.StartFailed, match="HTTP 405 to initialize, and no event stream either"):
+    with pytest.raises(
+        errors.StartFailed, match="HTTP 405 with nothing to initialize, and no event stream either; is"
+    ):
         make("http", old.peer.url, init_timeout=BOUND).wait_ready()
 
 

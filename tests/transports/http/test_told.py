@@ -1,0 +1,111 @@
+"""What a user is told of a remote server that fails: the address, what it said, what to do, and no secret."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcp_actors import errors
+from tests.transports.http.conftest import ERAS, MakeClient, MakePeer
+
+TOKEN = "only-we-two-know-this-long-token"
+
+
+def told(error: errors.McpError) -> str:
+    report = "" if error.crash_report is None else error.crash_report.render()
+    return f"{error}\n{error!r}\n{error.details}\n{report}"
+
+
+@pytest.mark.requirement("security:oauth")
+@pytest.mark.parametrize("padding", [0, 100])  # the second is cut in the middle of the token
+@pytest.mark.parametrize("status", [200, 400, 401, 500])
+@pytest.mark.parametrize("option", ["auth", "headers"])
+@pytest.mark.parametrize("version", ERAS)
+def test_a_server_that_repeats_a_token_does_not_get_it_into_an_error(
+    version: str, option: str, status: int, padding: int, make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer(version, sessions=False)
+    words = ("x" * padding + " you said " + TOKEN).encode()
+    peer.calls["repeat"] = lambda turn: turn.status(status, words, "text/plain")
+    given = TOKEN if option == "auth" else {"Authorization": f"Bearer {TOKEN}"}
+    client = make_client(peer, **{option: given}).wait_ready()
+    with pytest.raises(errors.McpError) as caught:
+        client.call_tool("repeat")
+    assert TOKEN[:6] not in told(caught.value)
+
+
+@pytest.mark.requirement("security:oauth")
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize("version", ERAS)
+def test_a_token_repeated_in_an_error_of_json_rpc_is_not_told(
+    version: str, status: int, make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer(version, sessions=False)
+    peer.calls["repeat"] = lambda turn: turn.refuse(-32000, f"no such token: {TOKEN}", status)
+    client = make_client(peer, auth=TOKEN).wait_ready()
+    with pytest.raises(errors.RemoteError, match=r"no such token: \*\*\* ") as caught:
+        client.call_tool("repeat")
+    assert TOKEN not in told(caught.value)
+
+
+@pytest.mark.parametrize("version", ERAS)
+def test_a_program_is_told_the_status_and_when_to_come_again(
+    version: str, make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer(version, sessions=False)
+    peer.calls["busy"] = lambda turn: turn.status(429, b"slow down", "text/plain", Retry_After="30")
+    peer.calls["later"] = lambda turn: turn.status(503, Retry_After="Fri, 31 Dec 1999 23:59:59 GMT")
+    client = make_client(peer).wait_ready()
+    for name, details in (("busy", {"status": 429, "retry_after": 30.0}), ("later", {"status": 503})):
+        with pytest.raises(errors.ConnectionLost) as caught:
+            client.call_tool(name)
+        assert caught.value.details == details
+
+
+def test_a_url_where_nobody_speaks_mcp_is_told_with_what_is_there(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer()
+    for method in ("server/discover", "initialize", "GET"):
+        peer.on(method, lambda turn: turn.status(404, b"no such page", "text/plain"))
+    with pytest.raises(errors.StartFailed) as caught:
+        make_client(peer, max_failed_starts=1).wait_ready()
+    said = "HTTP 404 with 'no such page' (text/plain) to initialize, and no event stream either"
+    assert f"{said}; is the path of the URL right?" in caught.value.message
+    assert caught.value.details == {"attempts": 1, "status": 404}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "the server wants to know who asks; pass auth="),
+        ({"headers": {"X-Tenant": "acme"}}, "the server wants to know who asks; pass auth="),
+        ({"headers": {"authorization": "Basic eA=="}}, "the server refuses the authorization it was shown"),
+        ({"auth": TOKEN}, "the server refuses the authorization it was shown"),
+        ({"auth": lambda: TOKEN}, "the server refuses the authorization it was shown"),
+    ],
+)
+@pytest.mark.parametrize("version", ERAS)
+def test_a_401_tells_apart_who_has_shown_something_and_who_has_not(
+    version: str, options: dict[str, Any], words: str, make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer(version, sessions=False)
+    peer.calls["echo"] = lambda turn: turn.status(401)
+    client = make_client(peer, **options).wait_ready()
+    with pytest.raises(errors.AuthorizationFailed, match=f"HTTP 401: {words}$"):
+        client.call_tool("echo")
+
+
+@pytest.mark.requirement("security:oauth")
+@pytest.mark.parametrize("way", ["http", "sse"])
+def test_a_server_that_repeats_a_token_to_the_first_request_does_not_get_it_into_an_error(
+    way: str, make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer()
+    for method in ("server/discover", "initialize", "GET"):
+        peer.on(method, lambda turn: turn.status(302, b"", None, Location=f"/login/{TOKEN}"))
+    client = make_client(peer, auth=TOKEN, max_failed_starts=1, way=way)
+    with pytest.raises(errors.StartFailed) as caught:
+        client.wait_ready()
+    assert TOKEN not in told(caught.value)
