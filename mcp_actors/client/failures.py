@@ -257,7 +257,8 @@ def _not_started(attempts: int, reason: str, about: Circumstances) -> str:
     tries = "" if attempts == 1 else f" in {attempts} attempts"
     # What runs elsewhere is not ours to start, and the wire says so in its own words.
     prefix = f"{about.server} could not be reached: "
-    verb = "reached" if reason.startswith(prefix) else "started"
+    remote = about.crash_report is not None and about.crash_report.url is not None
+    verb = "reached" if remote or reason.startswith(prefix) else "started"
     return f"{about.server} could not be {verb}{tries}: {reason.removeprefix(prefix)}"
 
 

@@ -22,6 +22,8 @@ def crash_report(wiring: Wiring) -> CrashReport:
         reason=describe(board.cause) or (ending.reason if ending else "the server is running"),
         command=tuple(facts.get("command", ())),
         cwd=facts.get("cwd"),
+        url=facts.get("url"),
+        proxy=facts.get("proxy"),
         stderr_tail=tuple(ending.stderr_tail if ending else facts.get("stderr_tail", ())),
         frames_sent=board.frames.last_sent(secrets),
         frames_received=board.frames.last_received(secrets),

@@ -70,6 +70,8 @@ class CrashReport:
     reason: str
     command: tuple[str, ...] = ()
     cwd: str | None = None
+    url: str | None = None
+    proxy: str | None = None
     pid: int | None = None
     exit_code: int | None = None
     signal: str | None = None
@@ -93,6 +95,8 @@ class CrashReport:
             "reason": _one_line(self.reason, secrets),
             "command": redact_command(self.command, secrets),
             "cwd": None if self.cwd is None else redact(self.cwd, secrets),
+            "url": None if self.url is None else _one_line(self.url, secrets),
+            "proxy": None if self.proxy is None else _one_line(self.proxy, secrets),
             "stderr_tail": _clean_lines(self.stderr_tail, secrets),
             "frames_sent": _clean_frames(self.frames_sent, secrets),
             "frames_received": _clean_frames(self.frames_received, secrets),
@@ -196,7 +200,10 @@ class CrashReport:
 
     def _whereabouts(self) -> str:
         attempts = f", attempt {self.attempts}" if self.attempts else ""
-        return f"server: {self.server} (state {self.state or 'unknown'}{attempts})"
+        return f"server: {self._address() or self.server} (state {self.state or 'unknown'}{attempts})"
+
+    def _address(self) -> str:
+        return (self.url or "") + (f" through the proxy {self.proxy}" if self.proxy else "")
 
     def _stderr(self, count: int, width: int) -> list[str]:
         if not self.stderr_tail:
@@ -230,6 +237,7 @@ class CrashReport:
             "attempts": str(self.attempts) if self.attempts else "",
             "protocol": self.protocol_version or "",
             "command": _shell_line(self.command),
+            "address": self._address(),
             "directory": _shell_line([self.cwd]) if self.cwd else "",
             "python": self.python,
             "platform": self.platform,

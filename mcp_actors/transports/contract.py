@@ -216,5 +216,5 @@ class Describes(Protocol):
     """A transport that can say how to reach its server, for crash reports."""
 
     def describe(self) -> Mapping[str, object]:
-        """Facts: ``command`` (a sequence), ``cwd``, ``pid``, ``stderr_tail``, and ``secrets``: values to hide
-        wherever they turn up. All of them may be missing. Any thread."""
+        """Facts: ``command`` (a sequence), ``cwd``, ``pid``, ``stderr_tail``, ``url`` and ``proxy``, and
+        ``secrets``: values to hide wherever they turn up. All of them may be missing. Any thread."""

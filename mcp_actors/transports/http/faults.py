@@ -17,6 +17,9 @@ from mcp_actors.transports.http.authorizer import AuthorizationInterrupted
 from mcp_actors.transports.http.grip import Grip
 
 _LONGEST: int = 200
+#: Nobody that is believed has signed the certificate: of itself, or of an authority in its chain.
+_UNKNOWN: Final = frozenset({18, 19, 20, 21})
+_NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG"})
 _SECONDS: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
@@ -42,9 +45,21 @@ def plain(error: Exception) -> str:
     """An error of the network in one line."""
     if isinstance(error, trouble.NameResolutionError):
         return f"its name has no address ({_root(error)})"
-    if isinstance(error, trouble.ProxyError):
-        return f"the proxy failed: {_named(_root(error))}"
     root = _root(error)
+    if isinstance(error, trouble.ProxyError):
+        return f"the proxy failed: {_of_socket(root)}"
+    if isinstance(error, trouble.DecodeError):
+        return f"what it sent cannot be decompressed: {_named(root)}"
+    return _of_socket(root)
+
+
+def _of_socket(root: BaseException) -> str:
+    if isinstance(root, ssl.SSLCertVerificationError):
+        words = printable(root.verify_message or str(root), _LONGEST).rstrip(".")
+        advice = "; verify= takes the authority that vouches for it" if root.verify_code in _UNKNOWN else ""
+        return f"its certificate does not verify: {words}{advice}"
+    if isinstance(root, ssl.SSLError) and root.reason in _NO_TLS:
+        return f"it does not speak TLS there; perhaps the URL begins with http:// ({_named(root)})"
     if isinstance(root, http.client.RemoteDisconnected):
         return "it closed the connection without an answer"
     if isinstance(root, ConnectionResetError | BrokenPipeError):

@@ -15,7 +15,7 @@ from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports.contract import OpenFailed
 from mcp_actors.transports.http.authorizer import LogsIn
 from mcp_actors.transports.http.engine import Engine
-from mcp_actors.transports.http.proxies import proxy_for
+from mcp_actors.transports.http.proxies import Proxy, proxy_for
 from mcp_actors.transports.http.settings import HttpSettings
 from mcp_actors.transports.http.tls import tls_context
 from mcp_actors.transports.http.wire import HttpWire
@@ -32,6 +32,7 @@ class HttpTransport:
     def __init__(self, settings: HttpSettings, *, name: str | None = None) -> None:
         self._settings = settings
         self._context: ssl.SSLContext | None = None
+        self._proxy: Proxy | None = None
         # What the headers of a tool are made of, as long as the listing still has that very tool.
         self._known: dict[str, tuple[Tool, ParamHeaders | None]] = {}
         self.label = name or urlsplit(settings.url).netloc
@@ -73,19 +74,22 @@ class HttpTransport:
 
     def describe(self) -> Mapping[str, object]:
         """Facts for crash reports. What follows the path of a URL may be a key."""
-        return {"url": self._settings.url.partition("?")[0], "secrets": self._settings.secrets}
+        settings, proxy = self._settings, self._proxy
+        way = {} if proxy is None else {"proxy": proxy.url}
+        return {"url": settings.url.partition("?")[0], **way, "secrets": settings.secrets}
 
     def _engine(self) -> Engine:
         settings = self._settings
-        proxy = proxy_for(settings.url, settings.proxies)
+        # The environment may have changed since the last time.
+        proxy = self._proxy = proxy_for(settings.url, settings.proxies)
         encrypted = "https:" in (settings.url[:6].lower(), "" if proxy is None else proxy.url[:6])
         if encrypted and self._context is None:
             try:
                 # Reading all certificates takes a while; once is enough.
                 self._context = tls_context(settings.verify)
             except OSError as error:
-                reason = f"the certificates to verify {self.label} by cannot be read: {error}"
-                raise OpenFailed(Ending(EndKind.IMPOSSIBLE, reason)) from error
+                whose = f"the certificates in {settings.verify}, to verify {self.label} by,"
+                raise OpenFailed(Ending(EndKind.IMPOSSIBLE, f"{whose} cannot be read: {error}")) from error
         return Engine(self._context, proxy, settings.connect_timeout)
 
     def _tool_headers(self, name: str) -> ParamHeaders | None:

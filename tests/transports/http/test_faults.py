@@ -173,7 +173,7 @@ FAULTS: dict[str, tuple[Callable[[Turn], None], type[errors.McpError], str]] = {
     "no gzip": (
         body(200, b"{}", "application/json", Content_Encoding="gzip"),
         errors.ConnectionLost,
-        "broke",
+        "broke: what it sent cannot be decompressed",
     ),
     "302": (body(302, Location="http://127.0.0.1:1/x"), errors.ConnectionLost, "HTTP 302.*127.0.0.1:1/x"),
     "307 away": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 import pytest
@@ -49,6 +50,34 @@ def test_a_token_repeated_in_an_error_of_json_rpc_is_not_told(
     assert TOKEN not in told(caught.value)
 
 
+def test_an_error_names_the_address_that_was_tried_but_no_key_in_it(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer()
+    peer.calls["fail"] = lambda turn: turn.status(500)
+    client = make_client(f"{peer.url}?key=hidden", name="notes").wait_ready()
+    with pytest.raises(errors.ConnectionLost) as caught:
+        client.call_tool("fail")
+    assert str(caught.value).splitlines()[1] == f"  server: {peer.url} (state ready)"
+    report = caught.value.crash_report
+    assert report is not None
+    assert f"address    {peer.url}\n" in report.render()
+    assert "hidden" not in told(caught.value)
+
+
+def test_an_error_names_the_proxy_that_was_to_be_gone_through(make_client: MakeClient) -> None:
+    url = "http://notes.example/mcp"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        proxy = f"http://127.0.0.1:{server.getsockname()[1]}"
+    proxies = {"http": proxy.replace("//", "//ann:opensesame@")}
+    with pytest.raises(errors.StartFailed) as caught:
+        make_client(url, proxies=proxies, max_failed_starts=1, name="notes").wait_ready()
+    assert str(caught.value).splitlines() == [
+        "notes could not be reached: the proxy failed: it refused the connection",
+        f"  server: {url} through the proxy {proxy} (state backoff, attempt 1)",
+    ]
+
+
 @pytest.mark.parametrize("version", ERAS)
 def test_a_program_is_told_the_status_and_when_to_come_again(
     version: str, make_peer: MakePeer, make_client: MakeClient
@@ -72,7 +101,8 @@ def test_a_url_where_nobody_speaks_mcp_is_told_with_what_is_there(
     with pytest.raises(errors.StartFailed) as caught:
         make_client(peer, max_failed_starts=1).wait_ready()
     said = "HTTP 404 with 'no such page' (text/plain) to initialize, and no event stream either"
-    assert f"{said}; is the path of the URL right?" in caught.value.message
+    words = f"could not be reached: {said}; is the path of the URL right?"
+    assert caught.value.message.endswith(words)
     assert caught.value.details == {"attempts": 1, "status": 404}
 
 

@@ -105,7 +105,7 @@ def test_addresses_that_a_server_makes_up_are_not_all_remembered(peer: HttpPeer)
 
 
 def _certificate(
-    name: str, issuer: tuple[x509.Certificate, ec.EllipticCurvePrivateKey] | None
+    name: str, issuer: tuple[x509.Certificate, ec.EllipticCurvePrivateKey] | None, *, hours: float = 1
 ) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
@@ -120,8 +120,8 @@ def _certificate(
         .issuer_name(issuer[0].subject if issuer else subject)
         .public_key(own)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(hours=1))
+        .not_valid_before(now - datetime.timedelta(hours=2))
+        .not_valid_after(now + datetime.timedelta(hours=hours))
         .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
         .add_extension(alternative, critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(own), critical=False)
@@ -186,10 +186,27 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_once_and_for_all(
     authority: Authority, make_peer: MakePeer, make_client: MakeClient
 ) -> None:
     peer = make_peer(tls=authority[1])
-    with pytest.raises(errors.StartFailed, match="could not be reached.*CERTIFICATE_VERIFY_FAILED"):
+    with pytest.raises(
+        errors.StartFailed, match="could not be reached: its certificate does not verify: .*verify="
+    ):
         make_client(peer).wait_ready()
     assert peer.heard == []
     assert peer.connections == 1
+
+
+def test_of_a_certificate_that_has_expired_just_that_is_said(
+    tmp_path: Path, make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    leaf, key = _certificate("a server of a test", None, hours=-1)
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (tmp_path / "server.pem").write_bytes(leaf.public_bytes(pem) + private)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem")
+    peer = make_peer(tls=context)
+    with pytest.raises(errors.StartFailed) as caught:
+        make_client(peer, verify=tmp_path / "server.pem").wait_ready()
+    assert caught.value.message.endswith("its certificate does not verify: certificate has expired")
 
 
 def test_a_call_over_tls_is_cut_at_its_deadline(
@@ -217,7 +234,9 @@ def test_a_call_over_tls_is_cut_at_its_deadline(
 
 
 def test_certificates_that_are_not_there_are_named(tmp_path: Path, make_client: MakeClient) -> None:
-    with pytest.raises(errors.StartFailed, match="cannot be read"):
+    with pytest.raises(
+        errors.StartFailed, match="could not be reached: the certificates in .*none.pem, .* cannot be read"
+    ):
         make_client("https://127.0.0.1:1/", verify=str(tmp_path / "none.pem")).wait_ready()
 
 
@@ -231,7 +250,9 @@ def test_a_server_that_does_not_speak_tls_is_said_to_be_unreachable(make_client:
     with socket.create_server(("127.0.0.1", 0)) as server:
         serving = in_thread(lambda: answer(server))
         url = f"https://127.0.0.1:{server.getsockname()[1]}/"
-        with pytest.raises(errors.StartFailed, match="could not be reached.*WRONG_VERSION_NUMBER"):
+        with pytest.raises(
+            errors.StartFailed, match="could not be reached: it does not speak TLS there.*http://"
+        ):
             make_client(url, max_failed_starts=1).wait_ready()
         serving.result(BOUND)
 
@@ -389,7 +410,7 @@ def test_a_proxy_that_refuses_is_named(
     proxy.refuses = True
     peer = make_peer(tls=authority[1])
     client = make_client(peer, proxies={"all": proxy.address}, max_failed_starts=1)
-    with pytest.raises(errors.StartFailed, match="could not be reached.*407"):
+    with pytest.raises(errors.StartFailed, match="could not be reached: the proxy failed: .*407"):
         client.wait_ready()
     assert peer.connections == 0
 
