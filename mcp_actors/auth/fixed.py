@@ -120,9 +120,11 @@ class CallableAuth:
 
 def _headers(token: str) -> dict[str, str]:
     """The header for a token. Raises ``ValueError``, without the token, if it fits into none."""
+    if not token:
+        raise ValueError("the bearer token is empty")
     if token[:7].lower() == "bearer ":
         raise ValueError("a bearer token is passed alone, without the word Bearer")
-    if not token or any(not "\x21" <= character <= "\x7e" for character in token):
+    if any(not "\x21" <= character <= "\x7e" for character in token):
         raise ValueError("a bearer token is visible ASCII without spaces")
     return {"Authorization": f"Bearer {token}"}
 

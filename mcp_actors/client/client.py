@@ -6,7 +6,7 @@ import itertools
 import os
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, Unpack
 
 from mcp_actors.client.calls import Calls, unpark
 from mcp_actors.client.enclosures import Enclosures
@@ -219,6 +219,12 @@ class Client(ToolFace, ResourceFace, PromptFace, NewsFace, SessionFace):
 
     def __repr__(self) -> str:
         return f"<Client {self.name} ({self.state})>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a client cannot be pickled or copied: threads share it, and processes make their own, "
+            "for example at module level"
+        )
 
     # Inside.
 

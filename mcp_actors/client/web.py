@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import ssl
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -30,11 +31,13 @@ def http_transport(
     legacy: bool = False,
 ) -> HttpTransport:
     """The transport for a URL, checked here and now."""
-    parts = urlsplit(check_text("url", url))
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"url must be an http or https address with a host, not {_shown(url)!r}")
-    if parts.username is not None:
-        raise ValueError("url must not hold a name or password; use auth= or headers=")
+    _check_url(check_text("url", url))
+    if not isinstance(verify, bool | str | os.PathLike | ssl.SSLContext):
+        raise TypeError(
+            f"verify must be True, False, a path or an ssl.SSLContext, not {type(verify).__name__}"
+        )
+    if proxies is not None:
+        _check_proxies(check_mapping("proxies", proxies))
     if headers is not None and not callable(headers):
         for name, value in check_mapping("headers", headers).items():
             check_text(f"header {name!r}", value)
@@ -60,6 +63,27 @@ def with_patience(options: CommonOptions, auth: Auth | None) -> CommonOptions:
     if isinstance(auth, OAuth) and given.get("init_timeout") is None:
         given["init_timeout"] = auth.login_timeout
     return given  # type: ignore[return-value]  # the same keys
+
+
+def _check_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        whole = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # a port that is none, a bracket that is not closed
+        whole = False
+    # A line end is what is left of a file; urlsplit would pass over it, and a request cannot hold it.
+    if not whole or any(character <= " " or character == "\x7f" for character in url):
+        raise ValueError(f"url must be an http or https address with a host, not {_shown(url)!r}")
+    if parts.username is not None:
+        raise ValueError("url must not hold a name or password; use auth= or headers=")
+
+
+def _check_proxies(proxies: Mapping[str, str | None]) -> None:
+    for scheme, address in proxies.items():
+        if ":" in check_text("a scheme of proxies", scheme):
+            raise ValueError(f"proxies are named by scheme, 'http', 'https' or 'all', not {scheme!r}")
+        if address is not None:
+            check_text(f"the proxy for {scheme!r}", address)
 
 
 def _plain(verify: Verify) -> bool | str:

@@ -55,9 +55,18 @@ def test_a_token_goes_to_its_own_origin_only(auth: Any, elsewhere: str) -> None:
     assert not authorizer(auth).refused(attempt(elsewhere), Refusal(401, (), {}))
 
 
-@pytest.mark.parametrize("token", ["", "with space", "with\r\nbreak", "ümlaut"])
-def test_a_token_that_fits_into_no_header_is_a_mistake_and_not_quoted(token: str) -> None:
-    with pytest.raises(ValueError, match="visible ASCII") as raised:
+@pytest.mark.parametrize(
+    ("token", "words"),
+    [
+        ("", "is empty"),
+        ("Bearer secret", "without the word Bearer"),
+        ("with space", "visible ASCII"),
+        ("with\r\nbreak", "visible ASCII"),
+        ("ümlaut", "visible ASCII"),
+    ],
+)
+def test_a_token_that_fits_into_no_header_is_a_mistake_and_not_quoted(token: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words) as raised:
         as_authorizer(token, URL)
     assert not token or token not in str(raised.value)
 

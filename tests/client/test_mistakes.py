@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
@@ -53,6 +55,54 @@ def test_arguments_that_hold_themselves_are_refused(client: Client) -> None:
 def test_legal_oddities_reach_the_server(value: Any, client: Client, host: ToyHost) -> None:
     client.call_tool("echo", {"a": value})
     assert host.await_heard("tools/call")["params"]["arguments"] == {"a": value}
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("h.example/mcp", "url must be an http or https address with a host, not 'h.example/mcp'"),
+        ("http://h.example/mcp\n", r"url must be .*, not 'http://h.example/mcp\\n'"),
+        (" http://h.example/mcp", "url must be .*, not ' http://h.example/mcp'"),
+        ("http://h.example:99999/mcp", "url must be .*, not 'http://h.example:99999/mcp'"),
+        ("http://h.example:mcp/", "url must be .*, not 'http://h.example:mcp/'"),
+        ("http://[::1/mcp", "url must be .*, not 'http://\\[::1/mcp'"),
+        ("http://ann:opensesame@h.example/", "url must not hold a name or password"),
+    ],
+)
+def test_an_address_that_cannot_be_gone_to_is_refused(url: str, words: str) -> None:
+    for constructor in (Client.http, Client.sse):
+        with pytest.raises(ValueError, match=words) as caught:
+            constructor(url)
+        assert "opensesame" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "words"),
+    [
+        ({"verify": 1}, TypeError, "verify must be True, False, a path or an ssl.SSLContext, not int"),
+        ({"verify": None}, TypeError, "verify must be True, False, .* not NoneType"),
+        ({"proxies": "http://p"}, TypeError, "proxies must be a mapping of names to values, not str"),
+        ({"proxies": {"https": 3128}}, TypeError, "the proxy for 'https' must be a string, not int"),
+        ({"proxies": {"https://": "http://p"}}, ValueError, "'http', 'https' or 'all', not 'https://'"),
+    ],
+)
+def test_a_way_to_a_server_that_cannot_be_understood_is_refused(
+    options: dict[str, Any], kind: type[Exception], words: str
+) -> None:
+    with pytest.raises(kind, match=words):
+        Client.http("https://h.example/mcp", **options)
+
+
+def test_a_scheme_may_be_given_no_proxy() -> None:
+    Client.http("https://h.example/mcp", proxies={"https": None}).close()  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("take", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_a_client_says_that_it_cannot_be_given_to_another_process(
+    take: Callable[[Client], object], client: Client
+) -> None:
+    with pytest.raises(TypeError, match="a client cannot be pickled or copied: .* at module level"):
+        take(client)
 
 
 def test_any_mapping_will_do_as_arguments(client: Client) -> None:
