@@ -89,6 +89,11 @@ def _told(error: errors.McpError, code: int) -> tuple[str, str]:
         wrote = report is not None and (report.stderr_tail or report.strays)
         words = f"{report.summary()}\n" if report is not None and wrote else ""
         return error.message, words + hint
+    if isinstance(error, errors.AuthorizationFailed):
+        return (
+            error.message,
+            "  --header 'Authorization: Bearer TOKEN' shows it a token, or headers in a file",
+        )
     return error.message, "\n".join(f"  {note}" for note in getattr(error, "__notes__", ()) if note)
 
 

@@ -51,7 +51,7 @@ def _options(target: Target) -> dict[str, Any]:
 def _client(target: Target, options: dict[str, Any]) -> Client:
     try:
         if target.url is not None:
-            return _at_address(target.url, options)
+            return Client.http(target.url, headers=target.headers(), **options)
         if target.command:
             env, cwd = target.environment(), target.cwd
             return Client.stdio(target.command, env=env, cwd=cwd, **options)
@@ -59,10 +59,6 @@ def _client(target: Target, options: dict[str, Any]) -> Client:
     except ValueError as error:
         # An option whose value cannot be used, such as a revision that nobody knows.
         raise Mistake(str(error)) from error
-
-
-def _at_address(url: str, options: dict[str, Any]) -> Client:
-    return Client.http(url, **options)
 
 
 def _configured(target: Target, options: dict[str, Any]) -> Client:

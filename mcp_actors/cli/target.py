@@ -32,6 +32,16 @@ class Target:
         str | None,
         typer.Option(metavar="URL", help="Its address, if it runs already.", rich_help_panel=_PANEL),
     ] = None
+    header: Annotated[
+        list[str],
+        typer.Option(
+            "--header",
+            "-H",
+            metavar="'NAME: VALUE'",
+            help="A header for each request to that address, such as a token. May be repeated.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = field(default_factory=list)
     env: Annotated[
         list[str],
         typer.Option(
@@ -83,6 +93,8 @@ class Target:
             raise Mistake(f"say in one way which server you want, not by {' and '.join(given)}")
         if self.url is not None:
             self.forbid_surroundings(self.url)
+        elif self.header:
+            raise Mistake("--header goes with --url; a server in a file has its headers there")
         if self.timeout is not None and not 0 < self.timeout < float("inf"):
             raise Mistake(f"--timeout must be a positive number of seconds, not {self.timeout:g}")
         if self.cwd is not None and not self.cwd.is_dir():
@@ -98,6 +110,10 @@ class Target:
         """What ``--env`` adds to the environment of the server. Raises `Mistake`."""
         return dict(_variable(one) for one in self.env)
 
+    def headers(self) -> dict[str, str]:
+        """What ``--header`` adds to each request. Raises `Mistake`."""
+        return dict(_header(one) for one in self.header)
+
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Our own words, and those behind the first ``--``: the command of a server."""
@@ -106,6 +122,14 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
         return here, []
     place = here.index(SEPARATOR)
     return here[:place], here[place + 1 :]
+
+
+def _header(given: str) -> tuple[str, str]:
+    name, colon, value = given.partition(":")
+    if not colon:
+        # Not shown: it may be a token.
+        raise Mistake("--header must be 'NAME: VALUE', such as 'Authorization: Bearer TOKEN'")
+    return name.strip(), value.strip()
 
 
 def _variable(given: str) -> tuple[str, str]:

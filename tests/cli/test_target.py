@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from mcp_actors import Client
+from mcp_actors.auth import ClientCredentials
 from mcp_actors.cli import config_files
 from mcp_actors.cli.app import app
 from mcp_actors.cli.demo_server import COMMAND
 from mcp_actors.cli.mistake import Mistake
 from mcp_actors.cli.target import Target, split
+from tests.auth.protected_server import ProtectedServer
 from tests.cli.running import run
 
 DEMO = {"command": COMMAND[0], "args": list(COMMAND[1:])}
@@ -204,15 +206,47 @@ def test_an_address_where_nobody_listens_is_an_error_without_a_traceback(home: P
 def test_an_address_is_reached_over_http(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    reached: list[str] = []
+    reached: list[object] = []
 
-    def http(url: str, **options: Any) -> Client:
-        reached.append(url)
+    def http(url: str, headers: dict[str, str], **options: Any) -> Client:
+        reached.append((url, headers))
         return Client.stdio(COMMAND, **options)
 
     monkeypatch.setattr(Client, "http", http)
-    done = CliRunner().invoke(app, ["ping", "-n", "1", "--url", "http://localhost:1/mcp"])
-    assert (done.exit_code, reached) == (0, ["http://localhost:1/mcp"])
+    done = CliRunner().invoke(app, ["ping", "-n", "1", "--url", "http://localhost:1/mcp", "-H", "A: b:c"])
+    assert (done.exit_code, reached) == (0, [("http://localhost:1/mcp", {"A": "b:c"})])
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--url", "http://localhost:1/mcp", "--header", "opensesame"), "--header must be 'NAME: VALUE'"),
+        (("--url", "http://localhost:1/mcp", "--header", "two words: x"), "'two words' is no header's name"),
+        (("--header", "A: b"), "--header goes with --url; a server in a file has its headers there"),
+    ],
+)
+def test_a_header_that_is_none_or_has_nowhere_to_go_is_a_mistake(
+    home: Path, words: tuple[str, ...], told: str
+) -> None:
+    done = run("list", *words, cwd=home)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"mcp-actors: {told}")
+    assert "opensesame" not in done.err
+
+
+def test_who_is_not_authorized_is_told_how_to_show_a_token(home: Path) -> None:
+    with ProtectedServer() as server:
+        done = run("list", "--url", server.resource_url, cwd=home)
+        assert done.code == 5
+        first, second = done.err.splitlines()
+        assert "HTTP 401: the server wants to know who asks" in first
+        assert second.startswith("  --header 'Authorization: Bearer TOKEN'")
+        server.add_client("ci", secret="a-long-secret")
+        with Client.http(server.resource_url, auth=ClientCredentials("ci", "a-long-secret")) as client:
+            client.ping()
+        token = server.issued("access_token")[-1]
+        done = run("list", "--url", server.resource_url, "-H", f"Authorization: Bearer {token}", cwd=home)
+        assert done.code == 0
 
 
 def test_a_revision_nobody_knows_is_refused(home: Path) -> None:
