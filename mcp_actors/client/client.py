@@ -18,7 +18,7 @@ from mcp_actors.client.faces.tools import ToolFace
 from mcp_actors.client.gate import TASKS_EXTENSION
 from mcp_actors.client.listings import Listings
 from mcp_actors.client.notifications import Handlers
-from mcp_actors.client.options import LADDER_SECONDS, ClientOptions, CommonOptions, check_seconds
+from mcp_actors.client.options import LADDER_SECONDS, ClientOptions, CommonOptions, EveryOption, check_seconds
 from mcp_actors.client.outputs import Outputs
 from mcp_actors.client.rounds import Rounds
 from mcp_actors.client.tree import Tree
@@ -150,7 +150,7 @@ class Client(ToolFace, ResourceFace, PromptFace, NewsFace, SessionFace):
         source: str | os.PathLike[str] | Mapping[str, Any] | Config,
         server: str | None = None,
         /,
-        **options: Unpack[CommonOptions],
+        **options: Unpack[EveryOption],
     ) -> Self:
         """A server from a configuration file: ``mcpServers`` of Claude or Cursor, ``servers`` of VS Code.
 

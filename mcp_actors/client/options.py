@@ -24,9 +24,14 @@ LADDER_SECONDS = (2.0, 2.0, 2.0)
 
 
 if TYPE_CHECKING:
+    import os
+
+    from mcp_actors.auth.coercion import Auth
     from mcp_actors.client.answering.elicitation import ElicitationHandler
     from mcp_actors.client.answering.roots import Roots
     from mcp_actors.client.answering.sampling import SamplingHandler
+    from mcp_actors.transports.http.settings import Headers
+    from mcp_actors.transports.http.tls import Verify
 
 LogHandler: TypeAlias = Callable[[LogMessageParams], object]
 TraceContext: TypeAlias = Callable[[], Mapping[str, str]]
@@ -61,6 +66,19 @@ class CommonOptions(TypedDict, total=False):
     use_cache: bool
     notification_overflow: Literal["drop_oldest", "block"]
     name: str | None
+
+
+class EveryOption(CommonOptions, total=False):
+    """What some constructor of a client takes: for a server that a file says how to reach."""
+
+    auth: Auth | None
+    headers: Headers | None
+    verify: Verify
+    proxies: Mapping[str, str] | None
+    env: Mapping[str, str] | None
+    cwd: str | os.PathLike[str] | None
+    framing: Literal["line", "content-length"]
+    inherit_env: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -235,3 +235,12 @@ def _token(server: AuthorizationServer, person: Person) -> str:
     tokens = storage.load_tokens(server.issuer, server.resource_url)
     assert tokens is not None
     return tokens.access_token
+
+
+def test_a_server_from_a_file_is_authorized_by_the_program(serve: Start) -> None:
+    server = serve(results=RESULTS)
+    server.add_client("ci", secret="a-long-secret")
+    entries = {"notes": {"url": server.resource_url}}
+    auth = ClientCredentials("ci", "a-long-secret")
+    with Client.from_config(entries, "notes", auth=auth, proxies={}) as client:
+        assert client.call_tool("add").text == "3"

@@ -32,6 +32,7 @@ _FOREIGN_KEYS: Final = frozenset(
         "version",
     }
 )
+_AUTHORIZATION_KEYS: Final = frozenset({"auth", "oauth"})
 _FOREIGN_PREFIX: Final = "sandbox"
 #: Spellings of the transports, without case, hyphens and underscores.
 _KINDS: Final[dict[str, Kind]] = {"stdio": "stdio", "http": "http", "streamablehttp": "http", "sse": "sse"}
@@ -108,7 +109,12 @@ def _warn_of_idle_keys(section: Section, kind: Kind) -> None:
     for key in section.keys:
         if key in quiet or key.startswith(_FOREIGN_PREFIX):
             continue
-        if key in other:
+        if key in _AUTHORIZATION_KEYS and kind != "stdio":
+            # Each host means something else by it.
+            section.place.of_key(key).warn(
+                "not taken from a file: write headers, or pass auth= to from_config"
+            )
+        elif key in other:
             section.place.of_key(key).warn(f"has no effect on servers of type {kind}")
         else:
             section.place.of_key(key).warn(f"unknown key, ignored{suggestion(key, own | _COMMON_KEYS)}")

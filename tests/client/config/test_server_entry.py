@@ -156,6 +156,7 @@ def test_an_env_file_adds_variables_and_env_wins(tmp_path: Path) -> None:
     ("extra", "words"),
     [
         ({"colour": "s3cret"}, "colour: unknown key, ignored$"),
+        ({"auth": "s3cret"}, "auth: unknown key, ignored$"),
         ({"Args": ["s3cret"]}, r"Args: unknown key, ignored \(did you mean 'args'\?\)"),
         ({"environment": {"A": "s3cret"}}, "environment: unknown key, ignored"),
         ({"headers": {"A": "s3cret"}}, "headers: has no effect on servers of type stdio"),
@@ -175,6 +176,12 @@ def test_each_key_without_effect_gets_a_warning_of_its_own() -> None:
     with pytest.warns(ConfigWarning) as caught:
         read({"url": "http://x", "args": [], "cwd": "/", "auth": "s3cret"})
     assert [str(one.message).split(", ")[1].split(":")[0] for one in caught] == ["args", "cwd", "auth"]
+
+
+@pytest.mark.parametrize("key", ["auth", "oauth"])
+def test_how_to_be_authorized_is_said_to_be_no_matter_of_the_file(key: str) -> None:
+    with pytest.warns(ConfigWarning, match=f"{key}: not taken from a file: .* pass auth= to from_config"):
+        read({"url": "http://x", key: "s3cret"})
 
 
 def test_what_other_hosts_keep_for_themselves_is_passed_over_in_silence() -> None:
