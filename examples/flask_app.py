@@ -38,6 +38,8 @@ def crash() -> str:
 def failed(error: errors.McpError) -> Response:
     """One place for all routes. The crash report goes to the log, not to the visitor."""
     app.logger.warning("%s", error)
+    if isinstance(error, errors.StartFailed):
+        client.start()  # it was never there, and is given up: the next visitor may find it
     if error.retryable:
         seconds = getattr(error, "retry_after", None) or 1.0
         return Response("try again later", 503, {"Retry-After": f"{seconds:.0f}"})

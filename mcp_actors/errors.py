@@ -109,7 +109,7 @@ class TransportError(McpError, ConnectionError):
 class StartFailed(TransportError):
     """The server could not be started or reached."""
 
-    hint = "run the command of the crash report by hand"
+    hint = "run the command of the crash report by hand, or look at its address; start() tries again"
 
 
 class ConnectionLost(TransportError):
