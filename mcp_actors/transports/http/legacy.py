@@ -17,7 +17,7 @@ from mcp_actors.protocol.http.media_types import EVENT_STREAM
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports.http.dialogue import REFUSALS, at_home, reply_of
 from mcp_actors.transports.http.engine import Errand
-from mcp_actors.transports.http.faults import broken, redirect, unauthorized
+from mcp_actors.transports.http.faults import broken, facts, redirect, unauthorized
 from mcp_actors.transports.http.grip import Grip
 from mcp_actors.transports.http.inbox import InboxClosed
 
@@ -138,10 +138,11 @@ class LegacyLine:
         return True
 
     def _refusal(self, response: urllib3.BaseHTTPResponse) -> Ending:
-        status = f"HTTP {response.status}{redirect(response)}"
-        words = f"{self._wire.label} answered {status} instead of an event stream"
-        if response.status not in REFUSALS:
-            return Ending(EndKind.REFUSED, words)
-        refused = R.refused(reply_of(response))
-        more = "" if refused.shortage is None else f": it {refused.shortage.words}"
-        return Ending(EndKind.UNAUTHORIZED, words + more, details=refused.details)
+        if response.status in REFUSALS:
+            refused = R.refused(reply_of(response))
+            words = refused.words(shown=self._wire.dialogues.says_who)
+            return Ending(EndKind.UNAUTHORIZED, words, details=refused.details)
+        words = f"it answered HTTP {response.status}{redirect(response)} instead of an event stream"
+        advice = "; Client.http finds out which transport it has" if self._wire.older else ""
+        reason = f"{self._wire.label} could not be reached: {words}{advice}"
+        return Ending(EndKind.REFUSED, reason, details=facts(response))

@@ -153,7 +153,8 @@ def test_an_endpoint_elsewhere_is_not_used(endpoint: str, old: OldPeer, make: Ma
 def test_a_url_without_a_stream_is_said_to_have_none(status: int, old: OldPeer, make: Make) -> None:
     old.peer.on("GET", lambda turn: turn.status(status))
     refused = errors.AuthorizationFailed if status in (401, 403) else errors.StartFailed
-    with pytest.raises(refused, match=f"HTTP {status} instead of an event stream"):
+    words = ": the server" if status in (401, 403) else " instead of an event stream"
+    with pytest.raises(refused, match=f"HTTP {status}{words}"):
         make("sse", old.peer.url).wait_ready()
     # Who asks again would be refused again.
     assert len(old.peer.heard) == (1 if status in (401, 403) else 3)

@@ -106,6 +106,30 @@ def test_a_url_where_nobody_speaks_mcp_is_told_with_what_is_there(
     assert caught.value.details == {"attempts": 1, "status": 404}
 
 
+def test_whoever_asks_for_the_older_transport_where_there_is_none_is_told_of_the_other(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer()
+    peer.on("GET", lambda turn: turn.status(405))
+    with pytest.raises(errors.StartFailed) as caught:
+        make_client(peer, way="sse", max_failed_starts=1, name="notes").wait_ready()
+    assert caught.value.message == (
+        "notes could not be reached: it answered HTTP 405 instead of an event stream; "
+        "Client.http finds out which transport it has"
+    )
+    assert caught.value.details == {"attempts": 1, "status": 405}
+
+
+def test_a_refusal_of_the_older_transport_says_the_same_as_any_other(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer()
+    peer.on("GET", lambda turn: turn.status(401))
+    for options, words in ({}, "wants to know who asks; pass auth="), ({"auth": TOKEN}, "refuses the auth"):
+        with pytest.raises(errors.AuthorizationFailed, match=f"HTTP 401: the server {words}"):
+            make_client(peer, way="sse", **options).wait_ready()
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
