@@ -178,7 +178,7 @@ class Calls:
             wiring.transport.label,
             tree.state.value,
             wiring.board.retry_after,
-            crash_report(wiring) if told else None,
+            crash_report(wiring, outcome.ending if isinstance(outcome, Lost) else None) if told else None,
             secrets_of(wiring),
         )
         unsent = waiting or isinstance(outcome, NotReady)

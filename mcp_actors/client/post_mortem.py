@@ -12,14 +12,14 @@ from mcp_actors.telemetry.crash_report import CrashReport, signal_name
 from mcp_actors.transports.contract import Describes
 
 
-def crash_report(wiring: Wiring) -> CrashReport:
-    """The report as of now. Any thread."""
+def crash_report(wiring: Wiring, loss: Ending | None = None) -> CrashReport:
+    """The report as of now. Any thread. ``loss`` ended a call; the connection may have survived it."""
     board, facts = wiring.board, _facts(wiring)
     ending = board.last_ending if board.opened_at is None else None
     secrets = tuple(facts.get("secrets", ()))
     return CrashReport(
         server=wiring.transport.label,
-        reason=describe(board.cause) or (ending.reason if ending else "the server is running"),
+        reason=describe(loss or board.cause) or (ending.reason if ending else "the server is running"),
         command=tuple(facts.get("command", ())),
         cwd=facts.get("cwd"),
         url=facts.get("url"),

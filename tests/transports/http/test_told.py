@@ -62,6 +62,7 @@ def test_an_error_names_the_address_that_was_tried_but_no_key_in_it(
     report = caught.value.crash_report
     assert report is not None
     assert f"address    {peer.url}\n" in report.render()
+    assert report.reason == "HTTP 500 with nothing"
     assert "hidden" not in told(caught.value)
 
 
