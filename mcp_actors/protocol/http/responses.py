@@ -28,8 +28,9 @@ _OUTAGES: Final = _LATER | {502, 503, 504}
 _TRANSPORT_CODES: Final = frozenset({None, -32000, -32001, -32600})
 _OF_SESSION: Final = re.compile(r"\bsession|\bnot initialized\b", re.IGNORECASE)
 _EXCERPT: Final = 120
-_TITLE: Final = re.compile(rb"<title[^<>]{0,200}>([^<>]{1,500})</title", re.IGNORECASE)
-#: Where the title of a page is looked for.
+_PIECE: Final = re.compile(rb"<(/?+)([a-zA-Z]*+)[^<>]*+>|([^<]++)")
+_UNSEEN: Final = frozenset({b"script", b"style"})
+#: How far words are looked for in a page.
 _HEAD: Final = 8192
 
 
@@ -296,8 +297,22 @@ def _description(reply: Reply) -> str:
 
 
 def _quoted(reply: Reply) -> str:
-    """The beginning of a body, or the title of a page, whose beginning tells nobody anything."""
-    body = reply.body
-    title = _TITLE.search(body[:_HEAD]) if media_type(reply.content_type) == HTML else None
-    words = (body if title is None else title[1].strip())[:_EXCERPT].decode("utf-8", "replace")
-    return ("" if title is None else "the page ") + ascii(words) if body else "nothing"
+    """The beginning of a body; of a page, which begins alike everywhere, that of what one would read."""
+    words = _words(reply.body[:_HEAD]) if media_type(reply.content_type) == HTML else b""
+    shown = ascii((words or reply.body)[:_EXCERPT].decode("utf-8", "replace"))
+    return f"the page {shown}" if words else shown if reply.body else "nothing"
+
+
+def _words(page: bytes) -> bytes:
+    """What a page says, its title first, each thing once."""
+    told: dict[bytes, None] = {}
+    unseen = b""
+    for closing, tag, text in _PIECE.findall(page):
+        name = tag.lower()
+        if closing and name == unseen:
+            unseen = b""
+        elif not text and not unseen and name in _UNSEEN:
+            unseen = name
+        elif not unseen and text.strip():
+            told[b" ".join(text.split())] = None
+    return b", ".join(told)
