@@ -6,6 +6,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
+from queue import Empty, SimpleQueue
 from typing import Final, TypeAlias
 
 from mcp_actors.runtime.deadline import Deadline
@@ -19,13 +20,17 @@ logger: Final = logging.getLogger("mcp_actors.transports")
 
 
 class Crew:
-    """At most ``most`` daemon threads, started on demand, gone when idle for long. Any thread may use it."""
+    """At most ``most`` daemon threads, started on demand, gone when idle for long. Any thread may use it.
+
+    A caller who leaves something to the crew may be interrupted between any two steps. So there is no
+    condition here, which would stay locked, or lose somebody's wake-up: a lock, and a bell for each job.
+    """
 
     def __init__(self, name: str, most: int) -> None:
         self._name = name
         self._most = most
         self._lock = Lock()
-        self._changed = threading.Condition(self._lock)
+        self._bells: SimpleQueue[None] = SimpleQueue()
         self._jobs: deque[Job] = deque()
         self._threads: set[threading.Thread] = set()
         self._idle = 0
@@ -38,8 +43,9 @@ class Crew:
             # Whoever is idle takes one job; those that wait are spoken for.
             if self._closed or (self._idle <= len(self._jobs) and not self._hire()):
                 return False
+            # The bell comes first: who is woken in vain waits on.
+            self._bells.put(None)
             self._jobs.append(job)
-            self._changed.notify()
             return True
 
     def close(self, deadline: Deadline) -> bool:
@@ -47,10 +53,12 @@ class Crew:
         with self._lock:
             self._closed = True
             self._jobs.clear()
-            self._changed.notify_all()
+            for _ in self._threads:
+                self._bells.put(None)
             others = self._threads - {threading.current_thread()}
         for thread in others:
-            thread.join(deadline.remaining())
+            if thread.ident is not None:
+                thread.join(deadline.remaining())
         return not any(thread.is_alive() for thread in others)
 
     def _hire(self) -> bool:
@@ -59,12 +67,14 @@ class Crew:
         self._started += 1
         name = f"{self._name}-{self._started}"
         thread = threading.Thread(target=self._work, name=name, daemon=True)
+        # Before it runs, since an interrupt may strike as soon as it does.
+        self._threads.add(thread)
         try:
             thread.start()
         except RuntimeError:
+            self._threads.discard(thread)
             logger.warning("%s could not be started", name, exc_info=True)
             return False
-        self._threads.add(thread)
         return True
 
     def _work(self) -> None:
@@ -77,9 +87,21 @@ class Crew:
     def _next(self) -> Job | None:
         with self._lock:
             self._idle += 1
-            self._changed.wait_for(lambda: self._jobs or self._closed, _IDLE_SECONDS)
-            self._idle -= 1
-            if self._jobs:
-                return self._jobs.popleft()
-            self._threads.discard(threading.current_thread())
-            return None
+        while True:
+            rung = self._rung()
+            with self._lock:
+                if rung and not self._jobs and not self._closed:
+                    continue
+                self._idle -= 1
+                if self._jobs:
+                    return self._jobs.popleft()
+                self._threads.discard(threading.current_thread())
+                return None
+
+    def _rung(self) -> bool:
+        """Wait for a bell; False if there was none for long."""
+        try:
+            self._bells.get(timeout=_IDLE_SECONDS)
+        except Empty:
+            return False
+        return True

@@ -96,12 +96,11 @@ class HttpLoan:
         verdict = R.judge(exchange.outbound, reply)
         match verdict:
             case R.JsonBody(frame) | R.ErrorBody(_, frame) | R.Unauthorized(_, bytes(frame)):
+                # An array may hold more than the answer, and has to wait for its turn.
                 if not frame.lstrip().startswith(b"["):
                     return frame
-                # An array may hold more than the answer, and has to wait for its turn.
-                self._rest = partial(exchange.follow, verdict, response, reply)
-            case _:
-                exchange.follow(verdict, response, reply)
+        # It may be the end of the wire: an interrupt must not leave that half told.
+        self._rest = partial(exchange.follow, verdict, response, reply)
         return None
 
     def _first_of(self, response: urllib3.BaseHTTPResponse) -> bytes | None:

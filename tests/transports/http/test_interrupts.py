@@ -2,47 +2,29 @@
 
 from __future__ import annotations
 
-import gc
 import re
+from contextlib import suppress
 from functools import partial
 from itertools import count
-from typing import Final
 
 import pytest
 
-from mcp_actors import Client
+from mcp_actors import Client, errors
 from tests.client.waiting import BOUND, in_thread, until
 from tests.runtime.interruption import interrupted_at
-from tests.transports.http.conftest import ERAS, MakeClient, MakePeer, wire_of
+from tests.servers.http_peer import HttpPeer, Turn, text
+from tests.transports.http.conftest import MakeClient, MakePeer, wire_of
 
 pytestmark = [
     pytest.mark.requirement("transport:http", "request:cancel-caller"),
-    # What an interrupted thread held in its hands is closed when nobody looks at its traceback any more.
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    # Between taking a connection and knowing of it nobody can close it but its own end.
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 
-#: Modules of ours, and those of the standard library that hold locks for others; and how many steps they
-#: have at least in one call.
-_STEPS: Final = {
-    "client/(calls|departures|loans)": 20,
-    "runtime/(admission|lock|slot)": 20,
-    "http/(dialogue|engine|exchange|grip|loan|wire)": 50,
-    "http/(connections|pools)|threading|queue": 30,
-}
 
-
-def is_at_rest(client: Client) -> bool:
-    stats = client.stats()
-    asked = [one for one in wire_of(client)._running if one.ids]
-    return (stats.pending, stats.in_flight, asked) == (0, 0, [])
-
-
-@pytest.mark.parametrize("version", ERAS)
-@pytest.mark.parametrize("where", _STEPS)
-def test_an_interrupt_at_any_step_of_a_call_keeps_nobody_from_anything(
-    where: str, version: str, make_peer: MakePeer, make_client: MakeClient
-) -> None:
-    client = make_client(make_peer(version)).wait_ready()
+def interrupt_each_step(client: Client, where: str) -> int:
+    """Call, with an interrupt at the first step of these modules, then at the second, and so on to the last;
+    how many there were. After each of them, others call as before."""
     path, wire = re.compile(f"/({where})[.]py$"), wire_of(client)
     call = partial(client.call_tool, "echo", {})
     call()
@@ -50,9 +32,46 @@ def test_an_interrupt_at_any_step_of_a_call_keeps_nobody_from_anything(
         hit = interrupted_at(step, path, call)
         # On a thread of its own: what is left locked would not end in time.
         assert in_thread(call).result(BOUND).text == "{}"
-        until(lambda: is_at_rest(client))
+        until(lambda: not [one for one in wire._running if one.ids])
         assert wire_of(client) is wire
         if not hit:
-            break
-    assert step >= _STEPS[where]
-    gc.collect()
+            return step
+    raise AssertionError
+
+
+def test_an_interrupt_while_a_connection_is_taken_or_put_back_keeps_it_from_nobody(client: Client) -> None:
+    assert interrupt_each_step(client, "threading|queue|http/pools") > 20
+
+
+def test_an_interrupt_while_the_rest_of_a_stream_is_left_to_the_crew_keeps_it_from_nobody(
+    peer: HttpPeer, client: Client
+) -> None:
+    def go_on(turn: Turn) -> None:
+        turn.stream().answer(text("{}")).notify("notifications/message", level="info", data="more").end()
+
+    peer.calls["echo"] = go_on
+    assert interrupt_each_step(client, "threading|http/crew|http/loan") > 20
+
+
+@pytest.mark.requirement("connection:recover")
+def test_a_caller_who_is_interrupted_when_the_session_is_gone_leaves_the_end_of_the_wire_whole(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer("2025-11-25", listens=False)
+    client = make_client(peer).wait_ready()
+
+    answers = list[str]()
+
+    def call() -> None:
+        with suppress(errors.ConnectionLost, errors.Unavailable):
+            answers.append(client.call_tool("echo", {}).text)
+
+    steps, hit = 0, True
+    while hit:
+        # Whoever calls next finds a wire that is over, or finds that out, or another wire.
+        until(lambda: call() or answers)  # type: ignore[func-returns-value]
+        answers.clear()
+        peer.open_sessions.clear()
+        hit = interrupted_at(steps, re.compile("/http/(wire|exchange)[.]py$"), call)
+        steps += 1
+    assert steps > 20
