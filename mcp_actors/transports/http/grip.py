@@ -51,6 +51,14 @@ class Grip:
         with self._lock:
             self._sock = None
 
+    def close(self) -> None:
+        """The request came to nothing, and nobody else sees to the socket. If it is free for others, it is
+        left alone."""
+        with self._lock:
+            sock, self._sock = self._sock, None
+        if sock is not None:
+            sock.close()
+
     def begin(self) -> None:
         """Something is going to be written. Raises CutShort: then nothing may be."""
         with self._lock:

@@ -53,6 +53,8 @@ class HttpLoan:
         except BaseException:
             # An interrupt: on 2026-07-28 the server learns of it by the end of the connection.
             exchange.abandon()
+            if not self._left:
+                exchange.grip.close()
             wire.done(exchange)
             raise
         if frame is not None:

@@ -77,8 +77,7 @@ class HeldPool(HTTPConnectionPool):
         try:
             connection.grip, grip.reused = grip, True
             grip.hold(connection.plain_socket())
-            original = connection.ask(head, body, seconds)
-            return self._response(connection, original, target)
+            return self._response(target, connection, connection.ask(head, body, seconds))
         except BaseException as error:
             connection.close()
             self._put_conn(connection)
@@ -86,7 +85,7 @@ class HeldPool(HTTPConnectionPool):
                 raise trouble.ProtocolError("the response could not be read", error) from error
             raise
 
-    def _response(self, connection: HeldConnection, original: Response, target: str) -> HTTPResponse:
+    def _response(self, target: str, connection: HeldConnection, original: Response) -> HTTPResponse:
         headers = HTTPHeaderDict()
         for name, value in original.fields:
             headers.add(name, value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from contextlib import suppress
 from functools import partial
 from itertools import count
@@ -10,6 +11,7 @@ from itertools import count
 import pytest
 
 from mcp_actors import Client, errors
+from mcp_actors.transports.http.grip import Grip
 from tests.client.waiting import BOUND, in_thread, until
 from tests.runtime.interruption import interrupted_at
 from tests.servers.http_peer import HttpPeer, Turn, text
@@ -75,3 +77,26 @@ def test_a_caller_who_is_interrupted_when_the_session_is_gone_leaves_the_end_of_
         hit = interrupted_at(steps, re.compile("/http/(wire|exchange)[.]py$"), call)
         steps += 1
     assert steps > 20
+
+
+@pytest.mark.parametrize("step", ["pools.HTTPResponse", "pools.HeldPool._put_conn", "loan.reply_of"])
+def test_an_interrupted_caller_closes_its_connection(
+    step: str, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    held, hold = list[socket.socket](), Grip.hold
+
+    def watched(grip: Grip, sock: socket.socket) -> None:
+        held.append(sock)
+        hold(grip, sock)
+
+    client.call_tool("echo", {})
+    monkeypatch.setattr(Grip, "hold", watched)
+    with monkeypatch.context() as patched:
+        patched.setattr(f"mcp_actors.transports.http.{step}", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            client.call_tool("echo", {})
+    assert [sock.fileno() for sock in held] == [-1]
+    assert client.call_tool("echo", {}).text == "{}"
