@@ -250,10 +250,17 @@ class Client(ToolFace, ResourceFace, PromptFace, NewsFace, SessionFace):
         connection = None if tree is None else tree.connection
         if tree is None or connection is None:
             return
-        departures = tree.wiring.board.departures
-        if departures is not None:
-            departures.hold()
-        connection.tell(NewsWanted())
+        departures, wanted = tree.wiring.board.departures, NewsWanted()
+        if departures is None:
+            connection.tell(wanted)
+            return
+        try:
+            departures.hold(wanted)
+            connection.tell(wanted)
+        except BaseException:
+            # An interrupt: maybe nobody tells the connection, and nobody shall wait for that.
+            departures.go_on(wanted)
+            raise
 
 
 def _always_the_same() -> str:

@@ -122,7 +122,7 @@ class ConnectionActor(Actor):
         while self._replies:
             self._answer(self._replies.popleft())
         if type(message) is E.NewsWanted and self._board.departures is not None:
-            self._board.departures.go_on()
+            self._board.departures.go_on(message)
         return None
 
     def terminate(self, reason: Reason) -> None:

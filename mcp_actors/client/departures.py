@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from mcp_actors.client.loans import Fetching
 from mcp_actors.protocol.envelope import Envelopes
-from mcp_actors.protocol.events import Called, Departed
+from mcp_actors.protocol.events import Called, Departed, NewsWanted
 from mcp_actors.protocol.outcomes import CallOutcome
 from mcp_actors.protocol.standing import LASTING, Standing
 from mcp_actors.runtime.ref import Ref
@@ -34,24 +33,23 @@ class Departures:
     envelopes: Envelopes
     standing: Standing
     ids: Iterator[int]
-    # Handlers of news that the connection has not asked the server for yet.
-    _listeners: deque[None] = field(default_factory=deque)
+    # News that the connection has not asked the server for yet.
+    _wanted: dict[int, NewsWanted] = field(default_factory=dict)
 
-    def hold(self) -> None:
+    def hold(self, wanted: NewsWanted) -> None:
         """Somebody began to listen, and the connection is about to be told: who calls now comes after it."""
-        self._listeners.append(None)
+        self._wanted[id(wanted)] = wanted
 
-    def go_on(self) -> None:
-        """The connection has asked for the news. Its own thread."""
-        if self._listeners:
-            self._listeners.popleft()
+    def go_on(self, wanted: NewsWanted) -> None:
+        """The connection has asked for the news, or will not hear of them. Once or twice is the same."""
+        self._wanted.pop(id(wanted), None)
 
     def depart(self, called: Called, slot: WorkSlot[CallOutcome]) -> Departed | None:
         """Give the slot's waiter the exchange to run. What the connection is to be told before it is run;
         None: nothing was done, and it is the connection's to send.
         """
         # What outlasts a call must not succeed for the caller and fail for the machine.
-        if called.method in LASTING or self._listeners or self.connection.mailbox_depth > _MOST_WAITING:
+        if called.method in LASTING or self._wanted or self.connection.mailbox_depth > _MOST_WAITING:
             return None
         lend, wire = self.link.lend, self.link.wire
         assert lend is not None

@@ -107,3 +107,15 @@ def test_an_interrupt_leaves_nothing_behind() -> None:
     with pytest.raises(KeyboardInterrupt):
         lender.departures().depart(called(slot), slot)
     assert lender.stopped == 1
+
+
+def test_who_calls_after_somebody_began_to_listen_waits_until_the_news_are_asked_for() -> None:
+    lender, slot = Lender(), WorkSlot[CallOutcome]()
+    departures, first, second = lender.departures(), E.NewsWanted(), E.NewsWanted()
+    departures.hold(first)
+    departures.hold(second)
+    for asked in (first, first, E.NewsWanted()):
+        departures.go_on(asked)
+        assert departures.depart(called(slot), slot) is None
+    departures.go_on(second)
+    assert departures.depart(called(slot), slot) is not None

@@ -100,3 +100,22 @@ def test_an_interrupted_caller_closes_its_connection(
             client.call_tool("echo", {})
     assert [sock.fileno() for sock in held] == [-1]
     assert client.call_tool("echo", {}).text == "{}"
+
+
+def test_whoever_is_interrupted_while_it_begins_to_listen_holds_nobody_up(client: Client) -> None:
+    tree = client._trees.value
+    assert tree is not None
+    departures = tree.wiring.board.departures
+    assert departures is not None
+
+    def listen() -> None:
+        client.on_notification(lambda _: None, "notifications/message")()
+
+    steps, hit = 0, True
+    while hit:
+        hit = interrupted_at(
+            steps, re.compile("/(client/client|client/departures|ref|mailbox)[.]py$"), listen
+        )
+        until(lambda: not departures._wanted)
+        steps += 1
+    assert steps > 5
