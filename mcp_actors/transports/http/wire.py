@@ -332,6 +332,9 @@ class HttpWire:
         """An exchange is over."""
         if exchange.outbound.method == LISTEN:
             self.listening.set()
+        elif exchange.outbound.method == _INITIALIZED and not self._turn.is_set():
+            # It was cut, for the server took too long. It may have arrived all the same.
+            self.accepted(exchange.outbound)
         with self._lock:
             self._running.discard(exchange)
             for id_ in exchange.ids:

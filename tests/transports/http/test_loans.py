@@ -116,6 +116,20 @@ def test_calls_wait_only_once_for_a_stream_that_begins_when_there_is_something_t
     assert watch.askers == [threading.current_thread()]
 
 
+def test_calls_do_not_wait_for_ever_for_a_server_that_never_takes_the_last_word_of_the_handshake(
+    make_peer: MakePeer, make_client: MakeClient, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_actors.transports.http.wire._TURN_SECONDS", 0.05)
+    monkeypatch.setattr("mcp_actors.transports.http.wire._NOTICE_SECONDS", 0.1)
+    peer = make_peer("2025-11-25")
+    peer.on("notifications/initialized", Turn.await_end)
+    client = make_client(peer).wait_ready()
+    # Time is up for it as soon as somebody looks.
+    until(lambda: client.call_tool("echo", {}) and threading.current_thread() in watch.askers)
+    peer.await_listener()
+    assert len(peer.turns("notifications/initialized")) == 1
+
+
 def test_a_connection_that_is_not_there_is_made_by_the_crew(
     peer: HttpPeer, client: Client, watch: Watch
 ) -> None:
