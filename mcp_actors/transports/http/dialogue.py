@@ -11,9 +11,11 @@ from urllib.parse import urljoin, urlsplit
 import urllib3
 from msgspec import structs
 
+from mcp_actors.protocol.http.media_types import JSON, media_type
 from mcp_actors.protocol.http.responses import Reply
 from mcp_actors.runtime.deadline import Deadline
 from mcp_actors.transports.http.authorizer import Attempt, KnowsAtOnce, Refusal
+from mcp_actors.transports.http.discretion import discreet_reply
 from mcp_actors.transports.http.engine import Engine, Errand
 from mcp_actors.transports.http.grip import Grip
 from mcp_actors.transports.http.settings import HttpSettings
@@ -125,6 +127,12 @@ class Dialogues:
             logger.debug("%s was not sent: %s", errand.method, type(error).__name__)
             return
         self._engine.request(errand, headers, grip, seconds).close()
+
+    def whole(self, reply: Reply, response: urllib3.BaseHTTPResponse) -> Reply:
+        """The reply with its body; what a server says of a failure holds no secret of ours."""
+        reply = structs.replace(reply, body=self.read(response))
+        earnest = reply.succeeded and media_type(reply.content_type) == JSON
+        return reply if earnest else discreet_reply(reply, self._settings.secrets)
 
     def read(self, response: urllib3.BaseHTTPResponse) -> bytes:
         """The body, decoded, as long as it is within the limit. Raises TooLarge."""

@@ -126,7 +126,7 @@ class Exchange:
             self._posted(reply, response)
             return
         if R.needs_body(outbound, reply):
-            reply = self._wire.heard_of(reply, response)
+            reply = dialogues.whole(reply, response)
         self.follow(R.judge(self._meant(reply.body), reply), response, reply)
 
     def _meant(self, body: bytes) -> Outbound:

@@ -90,7 +90,7 @@ class HttpLoan:
         elif (reply := reply_of(response)).streams:
             return self._first_of(response)
         else:
-            return self._answer_of(response, self._wire.heard_of(reply, response))
+            return self._answer_of(response, dialogues.whole(reply, response))
         return None
 
     def _answer_of(self, response: urllib3.BaseHTTPResponse, reply: R.Reply) -> bytes | None:

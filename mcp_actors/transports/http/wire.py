@@ -19,7 +19,6 @@ from mcp_actors import errors
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.http import responses as R
 from mcp_actors.protocol.http.answers import agreed_version
-from mcp_actors.protocol.http.media_types import JSON, media_type
 from mcp_actors.protocol.http.request_headers import PROTOCOL_VERSION, Outbound, RequestHeaders
 from mcp_actors.protocol.jsonrpc import METHOD_NOT_FOUND, Id, error_frame
 from mcp_actors.protocol.listening import LISTEN
@@ -28,7 +27,7 @@ from mcp_actors.runtime.lock import Lock
 from mcp_actors.transports.contract import OnHeld, OnLost, SendVerdict, WireStats
 from mcp_actors.transports.http.crew import Crew
 from mcp_actors.transports.http.dialogue import Dialogues, reply_of
-from mcp_actors.transports.http.discretion import discreet_ending, discreet_reply
+from mcp_actors.transports.http.discretion import discreet_ending
 from mcp_actors.transports.http.engine import Engine, Errand
 from mcp_actors.transports.http.exchange import Exchange, exchange_of
 from mcp_actors.transports.http.grip import Grip
@@ -278,7 +277,7 @@ class HttpWire:
         response = self.dialogues.ask(errand, grip)
         reply = reply_of(response)
         if R.stream_needs_body(reply):
-            reply = self.heard_of(reply, response)
+            reply = self.dialogues.whole(reply, response)
         verdict = R.judge_stream(reply, resuming_session=again and rules.session_id is not None)
         if isinstance(verdict, R.EventStreamBody):
             return response
@@ -309,12 +308,6 @@ class HttpWire:
             assert line.endpoint is not None
             self.legacy, self.post_url = line, line.endpoint
         return failure
-
-    def heard_of(self, reply: R.Reply, response: urllib3.BaseHTTPResponse) -> R.Reply:
-        """The reply with its body."""
-        whole = structs.replace(reply, body=self.dialogues.read(response))
-        earnest = whole.succeeded and media_type(whole.content_type) == JSON
-        return whole if earnest else discreet_reply(whole, self._settings.secrets)
 
     def count(self, exchange: Exchange) -> None:
         """A frame goes out."""
