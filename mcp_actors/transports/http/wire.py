@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import math
 import threading
@@ -15,7 +14,6 @@ from typing import Final, Literal
 import urllib3
 from msgspec import structs
 
-from mcp_actors import errors
 from mcp_actors.protocol.endings import Ending, EndKind
 from mcp_actors.protocol.http import responses as R
 from mcp_actors.protocol.http.answers import agreed_version
@@ -30,6 +28,7 @@ from mcp_actors.transports.http.dialogue import Dialogues, reply_of
 from mcp_actors.transports.http.discretion import discreet_ending
 from mcp_actors.transports.http.engine import Engine, Errand
 from mcp_actors.transports.http.exchange import Exchange, exchange_of
+from mcp_actors.transports.http.farewell import say_farewell
 from mcp_actors.transports.http.grip import Grip
 from mcp_actors.transports.http.inbox import Inbox
 from mcp_actors.transports.http.legacy import LegacyLine
@@ -42,7 +41,8 @@ _INITIALIZED: Final = "notifications/initialized"
 _TURN_SECONDS: Final = 10.0
 #: How long they wait for the stream of news to be opened.
 _LISTENING_SECONDS: Final = 0.25
-_FAREWELL_SECONDS: Final = 2.0
+#: How long others under way have to be told that the session is gone.
+_ECHO_SECONDS: Final = 0.25
 #: How long a message may take that nobody waits for.
 _NOTICE_SECONDS: Final = 30.0
 #: How long to look for the older transport behind a URL.
@@ -70,6 +70,8 @@ class HttpWire:
         self._exchanges: dict[Id, Exchange] = {}
         self._running: set[Exchange] = set()
         self._over = False
+        # Requests of which the server has said that their session is not there.
+        self._unknown_to_server = set[Id]()
         # Messages that nobody waits for, and when it is enough.
         self._notices: deque[tuple[float, Grip]] = deque()
         # Set unless `initialized` is on its way: nothing may overtake it.
@@ -143,7 +145,9 @@ class HttpWire:
         ending = self.inbox.end(_CLOSED, drop=True)
         if self._end():
             self._abandon_all()
-            self._say_farewell(deadline)
+            if self._rules.session_id is not None:
+                errand = Errand("DELETE", self._settings.url, self._rules.leaving())
+                say_farewell(self.crew, self.dialogues, errand, deadline)
         self._turn.set()
         parting = Deadline.after(min(_PARTING_SECONDS, deadline.remaining()))
         self.crew.close(parting)
@@ -222,8 +226,20 @@ class HttpWire:
         self._turn.set()
 
     def session_gone(self, ids: Iterable[Id]) -> None:
-        """The server has forgotten us: this wire is over, and the request that told us was not run."""
-        self.finish(Ending(EndKind.EOF, "the server ended the session"), ids)
+        """The server has forgotten us: this wire is over, and the request that told us was not run.
+
+        Nor were others under way, if the server says so of them as well; it has a moment for that.
+        """
+        with self._lock:
+            self._unknown_to_server.update(ids)
+        if self._end():
+            unrun = self._unknown_to_server
+            with self._lock:
+                # Whatever ends meanwhile rings.
+                told = self._parted.wait_for
+                told(lambda: all(unrun.issuperset(one.ids) for one in self._running), _ECHO_SECONDS)
+                never = frozenset(unrun)
+            self._conclude(Ending(EndKind.EOF, "the server ended the session"), never)
 
     def lost(
         self,
@@ -259,11 +275,7 @@ class HttpWire:
     def finish(self, ending: Ending, unsent: Iterable[Id] = ()) -> None:
         """The wire is over; what came before is still read. ``unsent`` are requests that were not run."""
         if self._end():
-            ending = discreet_ending(ending, self._settings.secrets)
-            never = {*unsent, *self._abandon_all()}
-            ids = frozenset(id_ for id_ in never if isinstance(id_, int))
-            self.inbox.finish(replace(ending, unsent=ids))
-            self._turn.set()
+            self._conclude(ending, unsent)
 
     def listen(
         self, last_event_id: str, grip: Grip, *, again: bool = True
@@ -363,6 +375,13 @@ class HttpWire:
             first, self._over = not self._over, True
             return first
 
+    def _conclude(self, ending: Ending, unsent: Iterable[Id]) -> None:
+        ending = discreet_ending(ending, self._settings.secrets)
+        never = {*self._abandon_all(), *unsent}
+        ids = frozenset(id_ for id_ in never if isinstance(id_, int))
+        self.inbox.finish(replace(ending, unsent=ids))
+        self._turn.set()
+
     def _abandon_all(self) -> list[Id]:
         """End all that runs; the requests of which the server has seen nothing."""
         with self._lock:
@@ -372,23 +391,3 @@ class HttpWire:
             if other is not None:
                 other.abandon()
         return unseen
-
-    def _say_farewell(self, deadline: Deadline) -> None:
-        """MCP, sessions: a client that needs its session no longer should say so."""
-        if self._rules.session_id is None:
-            return
-        seconds = min(_FAREWELL_SECONDS, deadline.remaining())
-        errand = Errand("DELETE", self._settings.url, self._rules.leaving())
-        grip, said = Grip(), threading.Event()
-
-        def leave() -> None:
-            with contextlib.suppress(urllib3.exceptions.HTTPError, OSError, errors.McpError):
-                self.dialogues.mention(errand, grip, max(seconds, 0.05))
-            said.set()
-
-        # At the end of the program no thread can be had any more.
-        if self.crew.run(leave):
-            said.wait(seconds)
-        else:
-            leave()
-        grip.cut()

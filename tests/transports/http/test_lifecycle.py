@@ -13,7 +13,7 @@ from msgspec import structs
 from mcp_actors import Client, errors
 from tests.client.waiting import BOUND, in_thread, until
 from tests.servers.http_peer import STATELESS, HttpPeer, Turn
-from tests.transports.http.conftest import ERAS, MakeClient, MakePeer
+from tests.transports.http.conftest import ERAS, MakeClient, MakePeer, wire_of
 
 pytestmark = pytest.mark.requirement("transport:http")
 
@@ -53,6 +53,45 @@ def test_a_session_that_the_server_forgot_is_replaced(
     assert len(peer.turns("tools/list")) == 2
     # Nobody says goodbye to a session that is gone.
     assert peer.turns("DELETE") == []
+
+
+@pytest.mark.requirement("request:one-outcome")
+def test_of_several_calls_each_hears_that_its_session_is_gone(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer("2025-11-25")
+    client = make_client(peer).wait_ready()
+    wire, everybody, first = wire_of(client), threading.Barrier(4), threading.Lock()
+
+    def forget(turn: Turn) -> None:
+        everybody.wait(BOUND)
+        if not first.acquire(blocking=False):
+            # The others are told when their caller's wire is known to be over.
+            until(lambda: wire._over)
+        turn.status(404, b"no such session")
+
+    peer.calls["work"] = forget
+    calls = [in_thread(lambda: client.call_tool("work")) for _ in range(4)]
+    for call in calls:
+        with pytest.raises(errors.ConnectionLost, match="ended the session") as caught:
+            call.result(BOUND)
+        assert caught.value.outcome == "not_sent"
+    assert client.call_tool("echo", {}, wait=True).text == "{}"
+
+
+def test_a_call_without_an_end_does_not_hold_up_the_next_session(
+    make_peer: MakePeer, make_client: MakeClient
+) -> None:
+    peer = make_peer("2025-11-25")
+    client = make_client(peer).wait_ready()
+    peer.calls["work"] = lambda turn: turn.await_end()
+    endless = in_thread(lambda: client.call_tool("work"))
+    peer.await_turns("tools/call")
+    peer.open_sessions.clear()
+    assert client.call_tool("echo", {}, wait=True).text == "{}"
+    with pytest.raises(errors.ConnectionLost) as caught:
+        endless.result(BOUND)
+    assert caught.value.outcome == "unknown"
 
 
 def test_a_call_that_would_rather_wait_does_not_notice_a_new_session(
@@ -142,7 +181,7 @@ def test_closing_ends_calls_and_streams_at_once(
 def test_a_server_that_does_not_let_us_say_goodbye_holds_nobody_up(
     make_peer: MakePeer, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_actors.transports.http.wire._FAREWELL_SECONDS", 0.2)
+    monkeypatch.setattr("mcp_actors.transports.http.farewell._SECONDS", 0.2)
     peer = make_peer("2025-11-25")
     dripping = threading.Event()
 
@@ -167,7 +206,7 @@ def test_whoever_cannot_have_headers_leaves_without_a_goodbye_and_without_waitin
     make_peer: MakePeer, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A healthy farewell never takes so long.
-    monkeypatch.setattr("mcp_actors.transports.http.wire._FAREWELL_SECONDS", 4 * BOUND)
+    monkeypatch.setattr("mcp_actors.transports.http.farewell._SECONDS", 4 * BOUND)
     peer, failing = make_peer("2025-11-25"), threading.Event()
 
     def headers() -> dict[str, str]:
