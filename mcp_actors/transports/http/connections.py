@@ -99,6 +99,8 @@ class Response(http.client.HTTPResponse):
 
     #: The fields of the head, in their order.
     fields: list[tuple[str, str]]
+    #: Known to be all that has been received: nobody need look for more, which takes its time.
+    alone = False
 
     def __init__(self, sock: Any, *args: Any, **options: Any) -> None:
         super().__init__(sock, *args, **options)
@@ -107,7 +109,8 @@ class Response(http.client.HTTPResponse):
     def begin(self) -> None:
         """Read the head. Once."""
         # What is looked at is read all the same, if it is not a whole head, or an unusual one.
-        head = usual_head(self.fp.peek())
+        received = self.fp.peek()
+        head = usual_head(received)
         if head is None:
             self._begin_slowly()
             return
@@ -121,6 +124,7 @@ class Response(http.client.HTTPResponse):
         self.length, self.chunked, self.will_close = head.length, head.chunked, head.closes
         if head.chunked:
             self.chunk_left = None
+        self.alone = head.length is not None and head.size + head.length == len(received)
 
     def _begin_slowly(self) -> None:
         received = self.fp
@@ -160,7 +164,7 @@ class Response(http.client.HTTPResponse):
 
     def _close_conn(self) -> None:
         # Until the head was read, this is not False either.
-        if self.will_close is False and self.at_hand():
+        if self.will_close is False and not self.alone and self.at_hand():
             shut(_plain(self._sock))
         super()._close_conn()  # type: ignore[misc]
 

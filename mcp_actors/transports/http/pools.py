@@ -161,6 +161,7 @@ def finish(response: BaseHTTPResponse) -> bool:
         return False
     if not original.chunked or original.chunk_left or original.at_hand() != _LAST_CHUNK:
         return False
+    original.alone = True
     original.read1()
     response.release_conn()
     return True
