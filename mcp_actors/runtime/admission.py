@@ -54,21 +54,28 @@ class Admission:
         """Go out, or wait no longer; the place goes to the first of those who wait. Idempotent."""
         with self._lock:
             self._inside.discard(caller)
-            self._waiting.pop(caller, None)
-            while self._waiting:
-                first, bell = next(iter(self._waiting.items()))
-                if len(self._inside) >= self.limit and first not in self._inside:
-                    break
-                self._let_in(first)
-                if bell.locked():
-                    bell.release()
-                self._waiting.pop(first)
+            if self._waiting:
+                self._pass_on(caller)
 
     def forget(self) -> None:
         """In a forked child: whoever held the lock or waited does not exist here."""
         self._lock = Lock()
         self._waiting = {}
 
+    # Under the lock; whoever is interrupted here is followed by others.
+
+    def _pass_on(self, caller: object) -> None:
+        self._waiting.pop(caller, None)
+        while self._waiting:
+            first, bell = next(iter(self._waiting.items()))
+            if len(self._inside) >= self.limit and first not in self._inside:
+                return
+            self._let_in(first)
+            if bell.locked():
+                bell.release()
+            self._waiting.pop(first)
+
     def _let_in(self, caller: object) -> None:
         self._inside.add(caller)
-        self.greatest = max(self.greatest, len(self._inside))
+        if len(self._inside) > self.greatest:
+            self.greatest = len(self._inside)
