@@ -209,6 +209,14 @@ def test_an_interrupt_at_any_step_of_leaving_is_made_good_by_the_next_to_leave(m
     assert steps > 1
 
 
+def test_a_bell_that_was_rung_before_an_interrupt_is_not_rung_again() -> None:
+    admission = Admission(1)
+    admission.enter("a")
+    admission._waiting["b"] = threading.Lock()
+    admission.leave("a")
+    assert (admission._inside, admission._waiting) == ({"b"}, {})
+
+
 def in_another_thread(work: Callable[[], Any]) -> Any:
     """What it returned. Whoever holds a lock could take it again; another one could not."""
     results: list[Any] = []
