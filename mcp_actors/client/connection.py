@@ -75,7 +75,17 @@ class ConnectionActor(Actor):
             ever_ready=wiring.board.ever_ready,
         )
         self._board.machine, self._board.lane, self._board.backlog = self.machine, self.lane, self.backlog
-        self._perform: dict[type, Callable[[Any], None]] = {
+        self._perform = self._performers()
+
+    def init(self) -> None:
+        self._wiring.settlements.resume(self._pool)
+        # A new incarnation never inherits a half-read stream: the transport closes the old wire first.
+        # While the client is being closed no server is started any more.
+        if not self._wiring.closing:
+            self.handle(E.Begun())
+
+    def _performers(self) -> dict[type, Callable[[Any], None]]:
+        return {
             A.Open: self._open,
             A.CloseWire: self._close_wire,
             A.Permit: self._permit,
@@ -98,13 +108,6 @@ class ConnectionActor(Actor):
             A.Unmatched: self._unmatched,
             A.Halt: self._halt,
         }
-
-    def init(self) -> None:
-        self._wiring.settlements.resume(self._pool)
-        # A new incarnation never inherits a half-read stream: the transport closes the old wire first.
-        # While the client is being closed no server is started any more.
-        if not self._wiring.closing:
-            self.handle(E.Begun())
 
     def handle(self, message: Any) -> object:
         event = self._event(message)
@@ -367,18 +370,16 @@ class ConnectionActor(Actor):
             self._bus.emit(T.ConnectionTransition(self._wiring.name, *news))
 
     def _let_callers_in(self) -> None:
-        """Only when all is on its way that the handshake had to say: they do not wait for this thread."""
+        """Where the wire lends, they send their requests themselves, and do not wait for this thread. So only
+        when all is on its way that the handshake had to say.
+        """
         self._arrived = False
-        self._board.departures = self._departures()
-        self._board.ever_ready = True
-
-    def _departures(self) -> Departures | None:
-        """How callers may send their requests themselves, where the wire lends."""
         link, wiring, talk = self._board.link, self._wiring, self.machine.conversation
-        if link is None or link.lend is None:
-            return None
-        assert talk.envelopes is not None
-        return Departures(self.ref, link, talk.envelopes, wiring.standing, wiring.ids)
+        if link is not None and link.lend is not None:
+            assert talk.envelopes is not None
+            ours = (self.ref, link, talk.envelopes, wiring.standing, wiring.ids)
+            self._board.departures = Departures(*ours)
+        self._board.ever_ready = True
 
     def _violation(self, action: A.Violation) -> None:
         self._board.violations += 1
